@@ -22,12 +22,12 @@ import sideline
 from sideline.archive import _commits
 from sideline.archive._body import Body
 from sideline.archive._fetch import Fetched, Outcome
-from sideline.archive._plan import UNDATED, Unit
+from sideline.archive._plan import NO_MONTH, Unit
 from sideline.archive._schemas import MONTH, internal_schemas
 from sideline.archive._settings import Settings
 from sideline.archive._store import Store, is_in, now
 
-__all__ = ["MONTH", "UNDATED", "Body", "Fetched", "Outcome", "Store", "Unit", "internal_schemas", "is_in", "now"]
+__all__ = ["MONTH", "NO_MONTH", "Body", "Fetched", "Outcome", "Store", "Unit", "internal_schemas", "is_in", "now"]
 """What a unit is, what became of it, and how it is stored, for tests of parts of the archive."""
 
 TABLES = ("teams", "players", "special_services", "team", "games", "events", "sessions", "location_windows", "player_stats", "box_score", "stat_events")

@@ -492,10 +492,10 @@ def test_the_size_of_bodies_decides_how_many_are_requested_next_and_small_chunks
 
 
 def test_units_are_small_and_the_same_each_time(league: sideline.Simulator, asks: sideline.Client) -> None:
-    received = listing.Received(datetime.now(UTC))
-    events = listing.events([asks.game(game["event_id"]).raw for game in league.games[:3]], None, received).events
-    units = [unit for event in events for unit in plan.units_within(event, plan.operations(None), received.fetched_at)]
-    assert units == [unit for event in events for unit in plan.units_within(event, plan.operations(None), received.fetched_at)]
+    origin = listing.Origin(datetime.now(UTC))
+    events = listing.events([asks.game(game["event_id"]).raw for game in league.games[:3]], None, origin).events
+    units = [unit for event in events for unit in plan.units_within(event, plan.operations(None), origin.fetched_at)]
+    assert units == [unit for event in events for unit in plan.units_within(event, plan.operations(None), origin.fetched_at)]
     assert len({unit.name for unit in units}) == len(units) > 20
     assert pickle.loads(pickle.dumps(units)) == units
     assert max(len(pickle.dumps(unit)) for unit in units) < 1000

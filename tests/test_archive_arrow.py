@@ -71,8 +71,8 @@ def test_tables_are_those_of_pyarrow() -> None:
         made.validate(full=True)
         assert made.equals(pa.Table.from_pylist(some, SCHEMA))
     assert _arrow.empty(SCHEMA).equals(SCHEMA.empty_table())
-    assert _arrow.repeated("2026-11", 3).equals(pa.array(["2026-11"] * 3))
-    assert _arrow.repeated("2026-11", 0).equals(pa.array([], pa.string()))
+    assert _arrow.repeat("2026-11", 3).equals(pa.array(["2026-11"] * 3))
+    assert _arrow.repeat("2026-11", 0).equals(pa.array([], pa.string()))
 
 
 @pytest.mark.parametrize("value", ["\ud800", 2**70, object()])

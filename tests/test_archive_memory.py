@@ -20,7 +20,7 @@ from needs import library
 import sideline
 from long_league import LongLeague
 from sideline.archive._decode import decode_together
-from sideline.archive._listing import Event, Received, events
+from sideline.archive._listing import Event, Origin, events
 from sideline.archive._packed import Packed, pack, unpack
 
 pa = library("pyarrow")
@@ -154,7 +154,7 @@ def test_every_table_has_few_files_while_a_sync_goes_on(tmp_path: Path) -> None:
 def test_an_entry_of_a_list_takes_little_memory() -> None:
     with LongLeague(200, days=900, sessions=4, possessions=1) as league:
         bodies = league._entries["team_events"]
-    source = Received(datetime.now(UTC), datetime.now(UTC), "request", "https://service.invalid/events", 11)
+    source = Origin(datetime.now(UTC), datetime.now(UTC), "request", "https://service.invalid/events", 11)
     entries = events(bodies, 11, source).events
     # Every subclass of `Mapping` that the process has loaded remembers its first generator: not memory of an entry.
     Packed[Event]().update((entry.id, entry) for entry in entries[:1])

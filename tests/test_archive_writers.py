@@ -15,7 +15,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
-from archives import MONTH, UNDATED, Body, Commit, Killed, Outcome, Store, Unit, archive_on, around_commits, internal_schemas, is_in, now, settings, store_of
+from archives import MONTH, NO_MONTH, Body, Commit, Killed, Outcome, Store, Unit, archive_on, around_commits, internal_schemas, is_in, now, settings, store_of
 from needs import ARCHIVE, library, require
 
 import sideline
@@ -368,7 +368,7 @@ def test_a_writer_reads_the_months_of_what_it_writes(tmp_path: Path, opened_mont
     previous_rows = {row["unit"]: row for row in coverage(store)}
     opened_months.clear()
     writer.write_outcomes(store, team(2), writer.Context("sync", CLOCK, previous_rows), now)
-    assert {*opened_months} == {("coverage", UNDATED), ("raw", UNDATED)}
+    assert {*opened_months} == {("coverage", NO_MONTH), ("raw", NO_MONTH)}
     opened_months.clear()
     writer.write_outcomes(store, [outcome_in(2, "b", 2, served=2)], writer.Context("sync", CLOCK, previous_rows), now)
     assert {month for name, month in opened_months if name == "coverage"} == {"2027-02"}

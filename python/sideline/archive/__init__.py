@@ -169,7 +169,7 @@ class Archive:
         storage_options: options of the object store for `deltalake`, which also reads the environment. They are not
             pickled.
         clock: returns the time by which a sync plans; default: the time in the service's first response (`Date`; for a
-            simulator with a frozen clock the season's time), or this machine's clock if there is none.
+            simulator with a frozen clock the season's time), or this machine's clock.
 
 
     >>> import sideline
@@ -260,7 +260,7 @@ class Archive:
     ) -> SyncReport:
         client = self._client_of_sync()
         before = _drift_counts(client)
-        run = Sync(self._store, client, wanted=_plan.with_events(operations), clock=self._clock, **options)
+        run = Sync(self._store, client, operations=_plan.with_events(operations), clock=self._clock, **options)
         has_locations = "locations" in operations
         with returned_blocks() if has_locations else nullcontext():
             run.run(teams, games, start, end)
@@ -286,7 +286,7 @@ class Archive:
             raise ValueError("give the range: start=, and end= if it does not end now; or game_ids=")
         if game_ids is not None and any(option is not None for option in (team_ids, start, end)):
             raise ValueError("give a range, with or without team_ids, or game_ids, but not both")
-        wanted = _plan.operations(tables)
+        operations = _plan.operations(tables)
         teams = _team_ids(team_ids)
         games = _id_list("game_ids", game_ids)
         if games is not None and not all(str(game).strip() for game in games or [""]):
@@ -297,7 +297,7 @@ class Archive:
         return (
             teams,
             games if games is None else list(dict.fromkeys(map(str, games))),
-            wanted,
+            operations,
         )
 
     def _client_of_sync(self) -> "_client.Client":
@@ -490,13 +490,13 @@ class Archive:
         games = [row for row in rows if row["operation"] == "game" and row["body_id"] is not None]
         counts = {name: table.count() for name in (*TABLES, *ANSWERS) if (table := self._store.open(name)) is not None}
         corrections = self._store.open("corrections")
-        shown = public_schema("coverage").names
+        columns = public_schema("coverage").names
         return ArchiveInfo(
             root=self._store.root,
             rows=counts,
             games=len(games),
             sessions=len({row["session_id"] for row in rows if row["session_id"] and row["status"] != "withdrawn"}),
-            holes=[{name: row[name] for name in shown} for row in rows if is_hole(row)],
+            holes=[{name: row[name] for name in columns} for row in rows if is_hole(row)],
             unfinished=sum(not row["final"] for row in games),
             fetched_at=max((row["fetched_at"] for row in rows if row["fetched_at"]), default=None),
             corrections=corrections.count() if corrections else 0,
@@ -526,11 +526,11 @@ class Archive:
         made_at = datetime.now(UTC)
         start = None if since is None else _to_datetime("since", since)
         facts = gather(self, start, made_at, zone_of_report(tz), self._judge)
-        made = ArchiveReport(render(facts))
+        html_report = ArchiveReport(render(facts))
         if path is not None:
-            made.save(path)
+            html_report.save(path)
             record_report(self._store, facts)
-        return made
+        return html_report
 
     @names_damage
     def audit(self) -> "audits.Violations":
@@ -574,8 +574,8 @@ class Archive:
         >>> rows == archive.to_arrow("shots").num_rows
         True
         """
-        opened = _read.open_table(self._store, table)
-        return [] if opened is None else sorted(opened.file_uris())
+        delta_table = _read.open_table(self._store, table)
+        return [] if delta_table is None else sorted(delta_table.file_uris())
 
     @names_damage
     def changes(self, since: "Time | None" = None) -> Changes:
@@ -599,10 +599,10 @@ class Archive:
         if since is None:
             return Changes(self._store, State(), now, version)
         if isinstance(since, int) and not isinstance(since, bool) and since < _MIN_EPOCH_MS:
-            then = current_state(self._store, since)[0]
+            earlier = current_state(self._store, since)[0]
         else:
-            then = state_at(self._store, _to_datetime("since", since), now)
-        return Changes(self._store, then, now, version)
+            earlier = state_at(self._store, _to_datetime("since", since), now)
+        return Changes(self._store, earlier, now, version)
 
     @names_damage
     def players(self, as_of: "Time | None" = None) -> Table:
@@ -799,8 +799,8 @@ def _id_list(name: str, ids: Any) -> list[Any] | None:
     if ids is None:
         return None
     # Ids of an archive have no order, so a set is accepted.
-    found = several(name, sorted(ids) if isinstance(ids, (set, frozenset)) else ids)
-    return _ids(name, [ids]) if found is None else found
+    id_list = several(name, sorted(ids) if isinstance(ids, (set, frozenset)) else ids)
+    return _ids(name, [ids]) if id_list is None else id_list
 
 
 def _team_ids(ids: Any) -> list[int] | None:

@@ -61,7 +61,7 @@ def table(rows: Sequence[Mapping[str, Any]], schema: "pyarrow.Schema") -> "pyarr
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def repeated(text: str, count: int) -> "pyarrow.Array":
+def repeat(text: str, count: int) -> "pyarrow.Array":
     """Return an array that has the text `count` times."""
     pa: Any = library("pyarrow", "archive")
     first = pa.Array.from_buffers(pa.int8(), count, [None, pa.py_buffer(bytes(count))])
@@ -70,14 +70,14 @@ def repeated(text: str, count: int) -> "pyarrow.Array":
 
 def empty(schema: "pyarrow.Schema") -> "pyarrow.Table":
     """Return a table without rows."""
-    made: pyarrow.Table = library("pyarrow", "archive").Table.from_batches([], schema)
-    return made
+    table: pyarrow.Table = library("pyarrow", "archive").Table.from_batches([], schema)
+    return table
 
 
-def imported(stream: Any) -> "pyarrow.Table":
+def import_table(stream: Any) -> "pyarrow.Table":
     """Return the table that another library exports."""
-    made: pyarrow.Table = library("pyarrow", "archive").RecordBatchReader.from_stream(stream).read_all()
-    return made
+    table: pyarrow.Table = library("pyarrow", "archive").RecordBatchReader.from_stream(stream).read_all()
+    return table
 
 
 def file_reader(schema: "pyarrow.Schema", batches: "Iterable[pyarrow.RecordBatch]") -> "pyarrow.RecordBatchReader":

@@ -42,14 +42,14 @@ class AsOf:
         if name not in TABLES:
             raise ValueError(f"{name} describes only the current archive; tables with a past: {', '.join(TABLES)}")
         frame = scan(self._store, name)
-        changed_ids, sequences = self._changed(name)
+        changed_ids, sequences = self._changed_bodies(name)
         if not changed_ids:
             return frame
         key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
         unchanged_rows = frame.filter(
             ~pl.col(key).is_in(pl.Series(list(changed_ids)).cast(frame.collect_schema()[key]).implode())
         )
-        parts = [pl.from_arrow(rows).lazy() for rows in self._decoded(name, sequences)]
+        parts = [pl.from_arrow(rows).lazy() for rows in self._decode_bodies(name, sequences)]
         complete_frame: polars.LazyFrame = pl.concat(
             [unchanged_rows, *(with_public_types(part, name) for part in parts)], how="diagonal"
         )
@@ -60,7 +60,7 @@ class AsOf:
         """Return a table as it was at that time, as a `pyarrow.Table`."""
         return conform(self.scan(name).collect().to_arrow(), public_schema(name))
 
-    def _changed(self, name: str) -> tuple[set[str], dict[str, int]]:
+    def _changed_bodies(self, name: str) -> tuple[set[str], dict[str, int]]:
         """Return the ids whose body has changed, and for each of their units the sequence of its body at that time."""
         operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
         ids: dict[str, str] = {}
@@ -79,7 +79,7 @@ class AsOf:
             unit: sequence for unit, sequence in sequences.items() if unit in changed_units
         }
 
-    def _decoded(self, name: str, sequences: Mapping[str, int]) -> "Iterator[pyarrow.Table]":
+    def _decode_bodies(self, name: str, sequences: Mapping[str, int]) -> "Iterator[pyarrow.Table]":
         for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in sequences.items()]):
             if name == "players":
                 yield history(self._store, [row["unit"]], row["sequence"])

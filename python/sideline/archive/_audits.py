@@ -73,13 +73,13 @@ class Auditor:
         """Yield parts of the finished events, the months that have their rows, and the operations requested of them."""
         pl: Any = library("polars", "archive")
         is_event = pl.col("operation").is_in(("game", "team_events")) & pl.col("final")
-        finished = self._units.filter(is_event)["event_id"].unique(maintain_order=True)
+        event_ids = self._units.filter(is_event)["event_id"].unique(maintain_order=True)
         if events is not None:
-            finished = finished.filter(finished.is_in(list(events)))
+            event_ids = event_ids.filter(event_ids.is_in(list(events)))
         by_event = self._units.group_by("event_id").agg(operations=pl.col("operation").unique().sort())
         by_event = by_event.join(self._months, on="event_id", how="left")
         groups = (
-            finished.to_frame()
+            event_ids.to_frame()
             .join(by_event, on="event_id", how="left", maintain_order="left")
             .group_by("months", "operations", maintain_order=True)
         )
@@ -140,10 +140,10 @@ def _months(store: "Store", units: "polars.DataFrame") -> "polars.DataFrame":
 def _orphans(frame: "polars.LazyFrame", sessions: "polars.DataFrame") -> "polars.DataFrame":
     """Return the rows of sessions that no event lists."""
     pl = library("polars", "archive")
-    listed = sessions["session_id"].unique().implode()
-    unlisted = pl.col("session_id").is_not_null() & ~pl.col("session_id").is_in(listed)
-    found: polars.DataFrame = frame.filter(unlisted).collect(engine="streaming")
-    return found
+    session_ids = sessions["session_id"].unique().implode()
+    is_orphan = pl.col("session_id").is_not_null() & ~pl.col("session_id").is_in(session_ids)
+    orphans: polars.DataFrame = frame.filter(is_orphan).collect(engine="streaming")
+    return orphans
 
 
 def _rosters(store: "Store") -> "dict[str, polars.DataFrame]":

@@ -111,9 +111,9 @@ class Changes(Mapping[str, ChangeStream]):
     True
     """
 
-    def __init__(self, store: Store, then: State, now: State, version: int) -> None:
-        self._streams = {name: ChangeStream(store, name, then, now) for name in TABLES}
-        self._units = sum(then.get(unit, 0) != now.get(unit, 0) for unit in then.keys() | now.keys())
+    def __init__(self, store: Store, earlier: State, now: State, version: int) -> None:
+        self._streams = {name: ChangeStream(store, name, earlier, now) for name in TABLES}
+        self._units = sum(earlier.get(unit, 0) != now.get(unit, 0) for unit in earlier.keys() | now.keys())
         self.version = version
         """The version of the newer state, for `since=` of the next call."""
 
@@ -176,24 +176,24 @@ def current_state(store: Store, version: int | None = None) -> tuple[State, int]
 
 def state_at(store: Store, when: datetime, now: State) -> State:
     """Return the state of the archive at a time."""
-    then: dict[str, int] = {}
+    state: dict[str, int] = {}
     for row in bodies(store, columns=("unit", "sequence", "status", "stored_at")):
         unit, sequence = row["unit"], row["sequence"]
         if row["status"] != "undecodable" and row["stored_at"] <= when and sequence <= now.get(unit, 0):
-            then[unit] = max(sequence, then.get(unit, 0))
-    return State(then.items())
+            state[unit] = max(sequence, state.get(unit, 0))
+    return State(state.items())
 
 
 def changed_units(
-    store: Store, then: Mapping[str, int], now: State, table: str | None = None
+    store: Store, earlier: Mapping[str, int], now: State, table: str | None = None
 ) -> Iterator[ChangedUnits]:
     """Yield the units whose bodies differ, or those with rows in a table, a few in memory at a time."""
     operations = {name for name, resource in RESOURCES.items() if table is None or table in resource.tables}
     units = sorted(
         # Bodies of a unit that has others may be in several months.
-        (operation, "" if then.get(unit) else now.months.get(unit, ""), bool(then.get(unit)), unit)
-        for unit in then.keys() | now.keys()
-        if then.get(unit, 0) != now.get(unit, 0) and (operation := unit.partition("/")[0]) in operations
+        (operation, "" if earlier.get(unit) else now.months.get(unit, ""), bool(earlier.get(unit)), unit)
+        for unit in earlier.keys() | now.keys()
+        if earlier.get(unit, 0) != now.get(unit, 0) and (operation := unit.partition("/")[0]) in operations
     )
     for (operation, month, had_body), same in groupby(units, key=itemgetter(0, 1, 2)):
         names = [unit for *_, unit in same]
@@ -204,11 +204,11 @@ def changed_units(
         size = 1 if is_large else _BATCH_SIZE
         with returned_blocks() if is_large else nullcontext():
             for first in range(0, len(names), size):
-                some = names[first : first + size]
+                part = names[first : first + size]
                 if had_body or "players" in tables:
-                    yield from _one_by_one(store, some, (then, now), tables, months)
+                    yield from _one_by_one(store, part, (earlier, now), tables, months)
                 else:
-                    yield _together(store, some, now, tables, months)
+                    yield _together(store, part, now, tables, months)
 
 
 def _together(
@@ -244,20 +244,20 @@ def _one_by_one(
 ) -> Iterator[ChangedUnits]:
     """Yield each unit with the rows of its body in the earlier and in the later state."""
     entries = [f"{unit}#{state[unit]}" for unit in names for state in states if state.get(unit)]
-    found: dict[tuple[str, int], Mapping[str, pyarrow.Table]] = {}
-    of: dict[str, Unit] = {}
+    rows_of_body: dict[tuple[str, int], Mapping[str, pyarrow.Table]] = {}
+    units: dict[str, Unit] = {}
     for row in bodies(store, entries=entries, months=months):
-        unit = of[row["unit"]] = unit_of_body(row)
+        unit = units[row["unit"]] = unit_of_body(row)
         rows = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"], tables)
         if "players" in tables:
             rows["players"] = history(store, [unit.name], row["sequence"])
-        found[row["unit"], row["sequence"]] = rows
-    if len(found) < len(entries):
+        rows_of_body[row["unit"], row["sequence"]] = rows
+    if len(rows_of_body) < len(entries):
         raise _error_of_lost_bodies(store, names)
     for name in names:
-        none = empty_tables(of[name])
-        old, new = (found.get((name, state.get(name, 0)), none) for state in states)
-        yield ChangedUnits([of[name]], old, new)
+        none = empty_tables(units[name])
+        old, new = (rows_of_body.get((name, state.get(name, 0)), none) for state in states)
+        yield ChangedUnits([units[name]], old, new)
 
 
 def _change_schema(store: Store, name: str) -> "pyarrow.Schema":
@@ -277,17 +277,17 @@ def difference(name: str, old: "pyarrow.Table", new: "pyarrow.Table") -> "pyarro
     if not old.num_rows or not new.num_rows:
         return _with_change(name, *((new, "insert") if new.num_rows else (old, "delete")))
     pa = library("pyarrow", "archive")
-    both = pa.concat_tables([old, new], promote_options="default")
-    rows = both.to_pylist()
+    all_rows = pa.concat_tables([old, new], promote_options="default")
+    rows = all_rows.to_pylist()
     sides = rows[: old.num_rows], rows[old.num_rows :]
     same = Counter(map(repr, sides[0])) & Counter(map(repr, sides[1]))
     old_rows, new_rows = (
         [row for row in side if not _take_one(counts, row)] for side in sides for counts in [same.copy()]
     )
     updates = _updates(name, sides, new_rows) & {_key(name, row) for row in old_rows}
-    marked = [(row, "delete") for row in old_rows if _key(name, row) not in updates]
-    marked += [(row, "update" if _key(name, row) in updates else "insert") for row in new_rows]
-    return _marked(name, [row for row, _ in marked], [change for _, change in marked], both.schema)
+    changes = [(row, "delete") for row in old_rows if _key(name, row) not in updates]
+    changes += [(row, "update" if _key(name, row) in updates else "insert") for row in new_rows]
+    return _with_changes(name, [row for row, _ in changes], [change for _, change in changes], all_rows.schema)
 
 
 def _take_one(counts: "Counter[str]", row: Row) -> bool:
@@ -308,7 +308,7 @@ def _key(name: str, row: Row) -> str | None:
     return repr([row[column] for column in KEYS[name]]) if name in KEYS else None
 
 
-def _marked(
+def _with_changes(
     name: str, rows: Sequence[Row], marks: Sequence[str], schema: "pyarrow.Schema | None" = None
 ) -> "pyarrow.Table":
     pa = library("pyarrow", "archive")

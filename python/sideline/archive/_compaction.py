@@ -10,7 +10,7 @@ from .._rows import library
 from . import _arrow, _commits
 from ._log_copy import CHECKPOINT_INTERVAL
 from ._memory import trim
-from ._plan import UNDATED
+from ._plan import NO_MONTH
 from ._schemas import MONTH
 from ._store import MONTH_OF_FILE, Store, listed_files, name_of
 
@@ -35,12 +35,12 @@ def compaction_size(sizes: Sequence[int], large: int, max_files: int) -> int | N
     """
     if len(sizes) <= max_files:
         return None
-    joined = 0
+    total = 0
     for count, size in enumerate(sizes):
-        if count >= _MIN_COMPACTED and 2 * size > joined:
+        if count >= _MIN_COMPACTED and 2 * size > total:
             break
-        joined += size
-    return min(joined + 1, large)
+        total += size
+    return min(total + 1, large)
 
 
 def compact(store: Store, names: Iterable[str]) -> None:
@@ -101,7 +101,7 @@ def _past(name: str, months: Mapping[str | None, Sequence[int]], month: str | No
     Every commit reads what is known of every file, so that without it a sync takes longer each month. Bodies, which
     are half of the bytes, stay.
     """
-    if name == "raw" or month is None or month == UNDATED:
+    if name == "raw" or month is None or month == NO_MONTH:
         return []
     return [past for past, sizes in months.items() if past is not None and past[:7] < month[:7] and len(sizes) > 1]
 
@@ -177,7 +177,7 @@ def _compact_bodies(store: Store, table: "DeltaTable", month: str | None, size: 
 def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
     """Return the sizes of the files of each month, the newest first."""
     sizes: dict[str | None, list[int]] = defaultdict(list)
-    files = _arrow.imported(table.get_add_actions(flatten=True))
+    files = _arrow.import_table(table.get_add_actions(flatten=True))
     partition = f"partition.{MONTH}"
     months = files[partition].to_pylist() if partition in files.column_names else [None] * files.num_rows
     for month, size in zip(months, files["size_bytes"].to_pylist(), strict=True):
@@ -189,7 +189,7 @@ def mean_size(table: "DeltaTable | None") -> int | None:
     """Return the mean bytes of a row in the table's files, or `None` without rows."""
     if table is None:
         return None
-    files = _arrow.imported(table.get_add_actions(flatten=True))
+    files = _arrow.import_table(table.get_add_actions(flatten=True))
     rows = sum(count or 0 for count in files["num_records"].to_pylist())
     return sum(files["size_bytes"].to_pylist()) // rows if rows else None
 
@@ -198,11 +198,11 @@ def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:
     """Delete files that were replaced longer ago, including what a killed writer left. Returns their number."""
     deltalake: Any = library("deltalake", "archive")
     hours = -(retain // timedelta(hours=-1))
-    deleted = 0
+    count = 0
     for name in names:
         if (table := store.open(name)) is not None:
             try:
-                gone = table.vacuum(
+                files = table.vacuum(
                     retention_hours=hours,
                     dry_run=False,
                     enforce_retention_duration=False,
@@ -211,5 +211,5 @@ def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:
                 )
             except (deltalake.exceptions.DeltaError, OSError) as error:
                 raise store.error_of_write(table, error) from None
-            deleted += len(gone)
-    return deleted
+            count += len(files)
+    return count

@@ -52,7 +52,7 @@ _NAMES = ("team_id", "game_id", "session_id", "player_id")
 _VALUE = {"player_stats": "value"}
 """Tables with one value per row: a new row is a change of that value from nothing."""
 
-_DERIVED = {"TEAM_SCORE", "OPPOSING_TEAM_SCORE"}
+_SCORES = {"TEAM_SCORE", "OPPOSING_TEAM_SCORE"}
 """Sums of PTS over the sessions so far."""
 
 
@@ -61,13 +61,13 @@ def corrections(table: str, old: Iterable[Row], new: Iterable[Row]) -> list[Row]
 
     Versions, links and positions are not values. A new or removed row is one change of the field `row`.
     """
-    changed = list(_changed(table, list(old), list(new)))
+    pairs = list(_changed_pairs(table, list(old), list(new)))
     if table == "player_stats":
-        changed = _without_sums(changed)
-    found = []
-    for before, after in changed:
+        pairs = _without_sums(pairs)
+    rows = []
+    for before, after in pairs:
         row = before or after or {}
-        named = {
+        ids = {
             "table": table,
             **{name: row.get(name) for name in _NAMES},
             "key": _json({name: row[name] for name in KEYS[table][0] if name not in _NAMES}),
@@ -76,27 +76,29 @@ def corrections(table: str, old: Iterable[Row], new: Iterable[Row]) -> list[Row]
         }
         if table in ("possessions", "possession_events") and (before is None or after is None):
             # Identifies the possession and its side for `without_consequences`.
-            named["possession"] = (before is not None, row["session_id"], row["team_id"], row["possession"])
-        for field, was, now in _fields(table, before, after):
-            found.append({**named, "field": field, "old": _optional(was), "new": _optional(now)})
-    return found
+            ids["possession"] = (before is not None, row["session_id"], row["team_id"], row["possession"])
+        for field, old_value, new_value in _fields(table, before, after):
+            rows.append({**ids, "field": field, "old": _optional(old_value), "new": _optional(new_value)})
+    return rows
 
 
 def _fields(table: str, before: Row | None, after: Row | None) -> Iterator[tuple[str, Any, Any]]:
     if before is not None and after is not None:
         values = _values(table, before)
-        yield from ((name, was, after.get(name)) for name, was in values.items() if was != after.get(name))
+        yield from (
+            (name, old_value, after.get(name)) for name, old_value in values.items() if old_value != after.get(name)
+        )
     elif field := _VALUE.get(table):
         yield field, before and before[field], after and after[field]
     else:
         yield "row", before and _values(table, before), after and _values(table, after)
 
 
-def _changed(table: str, old: Sequence[Row], new: Sequence[Row]) -> Iterator[tuple[Row | None, Row | None]]:
+def _changed_pairs(table: str, old: Sequence[Row], new: Sequence[Row]) -> Iterator[tuple[Row | None, Row | None]]:
     """Pair the rows that differ by key; rows with equal keys are paired in order."""
     old, new = _without_same(table, old, new)
     for key in KEYS[table]:
-        pairs, old, new = _paired(key, old, new, is_first=key == KEYS[table][0])
+        pairs, old, new = _pair_rows(key, old, new, is_first=key == KEYS[table][0])
         yield from pairs
     yield from ((before, None) for before in old)
     yield from ((None, after) for after in new)
@@ -117,7 +119,7 @@ def _without_same(table: str, old: Sequence[Row], new: Sequence[Row]) -> tuple[l
     return sides[0], sides[1]
 
 
-def _paired(
+def _pair_rows(
     key: Sequence[str], old: Sequence[Row], new: Sequence[Row], *, is_first: bool
 ) -> tuple[list[tuple[Row | None, Row | None]], list[Row], list[Row]]:
     """Return pairs of rows with the same key, and the remaining rows of both sides."""
@@ -151,7 +153,7 @@ def _values(table: str, row: Row) -> Row:
     }
 
 
-def _without_sums(changed: list[tuple[Row | None, Row | None]]) -> list[tuple[Row | None, Row | None]]:
+def _without_sums(pairs: list[tuple[Row | None, Row | None]]) -> list[tuple[Row | None, Row | None]]:
     """Leave out a team's total that changed by as much as its players: their corrections cover it."""
     by_players: dict[tuple[Any, Any], float] = defaultdict(float)
 
@@ -161,35 +163,35 @@ def _without_sums(changed: list[tuple[Row | None, Row | None]]) -> list[tuple[Ro
     def of(before: Row | None, after: Row | None) -> Row:
         return after or before or {}
 
-    for before, after in changed:
+    for before, after in pairs:
         row = of(before, after)
         if not row["is_team_total"]:
             by_players[row["team_id"], row["stat"]] += delta(before, after)
     return [
         (before, after)
-        for before, after in changed
+        for before, after in pairs
         if not (row := of(before, after))["is_team_total"]
-        or (row["stat"] not in _DERIVED and delta(before, after) != by_players[row["team_id"], row["stat"]])
+        or (row["stat"] not in _SCORES and delta(before, after) != by_players[row["team_id"], row["stat"]])
     ]
 
 
-def without_consequences(found: Sequence[Row]) -> list[Row]:
+def without_consequences(corrections: Sequence[Row]) -> list[Row]:
     """Keep one row for each correction, the one of the box score.
 
     Consequences are left out: a stat's occurrence that appears or disappears with the stat's own correction, the play
-    rewritten for it, and the events of an inserted or removed possession. `found` must hold the corrections of whole
+    rewritten for it, and the events of an inserted or removed possession. `corrections` must hold those of whole
     events: of their sessions and of the games themselves.
     """
-    possessions = {row["possession"] for row in found if row["table"] == "possessions" and "possession" in row}
+    possessions = {row["possession"] for row in corrections if row["table"] == "possessions" and "possession" in row}
     corrected = {
         (row["session_id"], row["player_id"], json.loads(row["key"])["stat"])
-        for row in found
+        for row in corrections
         if row["table"] == "player_stats" and row["field"] == "value"
     }
     teams = {(session, stat) for session, _, stat in corrected}
     plays: dict[str, list[Row]] = defaultdict(list)
     remaining = []
-    for row in found:
+    for row in corrections:
         if row["table"] == "play_by_play":
             plays[row["key"]].append(row)
             continue
@@ -218,8 +220,8 @@ def _stats(play: Row) -> set[str]:
         old, new = (old or {}).get("stats"), (new or {}).get("stats")
     elif play["field"] != "stats":
         return set()
-    was, now = dict(old or []), dict(new or [])
-    return {stat for stat in was.keys() | now.keys() if was.get(stat) != now.get(stat)}
+    old_stats, new_stats = dict(old or []), dict(new or [])
+    return {stat for stat in old_stats.keys() | new_stats.keys() if old_stats.get(stat) != new_stats.get(stat)}
 
 
 def _optional(value: Any) -> str | None:

@@ -34,9 +34,9 @@ def decode_tables(unit: Unit, raw: bytes, names: Sequence[str] = ()) -> "dict[st
     Raises the decoder's errors, and `ValueError` for a value or a column name that cannot be stored.
     """
     payload = _payload(unit, raw)
-    wanted: Any = names or RESOURCES[unit.operation].tables
-    tables: Mapping[Any, Table] = {name: payload.table(name) for name in wanted} if names else payload.all_tables()
-    return {name: _filled(to_storage_types(tables[name].to_arrow()), unit) for name in wanted}
+    table_names: Any = names or RESOURCES[unit.operation].tables
+    tables: Mapping[Any, Table] = {name: payload.table(name) for name in table_names} if names else payload.all_tables()
+    return {name: _fill_ids(to_storage_types(tables[name].to_arrow()), unit) for name in table_names}
 
 
 def count_rows(unit: Unit, raw: bytes) -> tuple[dict[str, int], list[str]]:
@@ -103,17 +103,17 @@ def decode_together(name: str, bodies: Iterable[tuple[Unit, bytes]]) -> "pyarrow
 
 def _one_by_one(name: str, pairs: Sequence[tuple[Unit, Payload]]) -> "pyarrow.Table":
     pa: Any = library("pyarrow", "archive")
-    parts = [_filled(to_storage_types(payload.table(name).to_arrow()), unit) for unit, payload in pairs]  # type: ignore[arg-type]
+    parts = [_fill_ids(to_storage_types(payload.table(name).to_arrow()), unit) for unit, payload in pairs]  # type: ignore[arg-type]
     return pa.concat_tables(parts, promote_options="default").combine_chunks(pa.system_memory_pool())
 
 
 @cache
 def stored_schema(name: str) -> "pyarrow.Schema":
-    """Return the columns of a table as they are stored. A box score has those of its stat codes after them."""
+    """Return the stored columns of a table. A box score has those of its stat codes after them."""
     return to_storage_types(_arrow.empty(public_schema(name))).schema
 
 
-def _filled(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
+def _fill_ids(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
     """Fill keys known from the plan that the body lacks."""
     pc = library("pyarrow.compute", "archive")
     keys: dict[str, str | None] = {"game_id": unit.game_id}
@@ -122,8 +122,8 @@ def _filled(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
     for name, value in keys.items():
         if value is not None and name in rows.column_names and rows[name].null_count:
             place = rows.schema.get_field_index(name)
-            filled = pc.fill_null(rows[name], _arrow.array([value], rows[name].type)[0])
-            rows = rows.set_column(place, rows.schema.field(place), filled)
+            column = pc.fill_null(rows[name], _arrow.array([value], rows[name].type)[0])
+            rows = rows.set_column(place, rows.schema.field(place), column)
     return rows
 
 

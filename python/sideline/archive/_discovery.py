@@ -13,7 +13,7 @@ from ..errors import DecodeError, InvalidRequest
 from . import _listing
 from ._body import Body
 from ._fetch import REQUEST_ERRORS, SEASON_DATE, Outcome, Refusals, connection_error, failed, map_in_threads, served_at
-from ._listing import Event, Game, Listing, Received
+from ._listing import Event, Game, Listing, Origin
 from ._memory import trim
 from ._packed import Packed
 from ._plan import Unit
@@ -69,7 +69,7 @@ class Discovery:
         """Ids of events whose body must not replace the stored one."""
         self.events: Packed[Event] = Packed()
         self.games: Packed[Game] = Packed()
-        self.teams: dict[int, tuple[bytes, Received]] = {}
+        self.teams: dict[int, tuple[bytes, Origin]] = {}
         self.team_ids: list[int] = []
         self._selected_teams: frozenset[int] | None = None
         """The teams whose games are wanted; `None`: all."""
@@ -96,11 +96,11 @@ class Discovery:
     def parents(self, start: datetime, end: datetime) -> Lists:
         """Return the received lists and their range."""
         teams = {team: self._parents.get(f"team_events/team {team}") for team in self.team_ids}
-        found = {
+        events = {
             team: Parent(frozenset(), is_whole=False, is_empty=True) if parent is None else parent
             for team, parent in teams.items()
         }
-        return Lists(start, end, self._parents.get("schedule/all"), found)
+        return Lists(start, end, self._parents.get("schedule/all"), events)
 
     def events_by_time(self) -> Iterator[Event]:
         """Yield the events, the first to start first."""
@@ -145,15 +145,15 @@ class Discovery:
 
     def _read_events(self, unit: Unit, payload: Payload | None, elements: Iterator[bytes]) -> Iterator[Listing]:
         """Yield parts of a team's list, without settled events."""
-        received = _received(payload, unit)
+        origin = _origin_of(payload, unit)
         facts: dict[str, tuple[Any, ...]] = {}
         for position, part in _batches(elements):
-            listing = _listing.events(part, unit.team_id, received, position)
+            listing = _listing.events(part, unit.team_id, origin, position)
             listing.is_empty = not listing.events
             for event in listing.events:
                 if facts.setdefault(event.id, (event.starts_at, event.teams)) != (event.starts_at, event.teams):
                     text = "its list has it twice, with other times or teams"
-                    self._problem(_problem_unit(event), text, event.body, received)
+                    self._problem(_problem_unit(event), text, event.body, origin)
             if self._settled_entries is not None:
                 listing.events = self._settled_entries.drop_settled(listing.events, self.events, self.clock)
             for event in listing.events:
@@ -164,14 +164,14 @@ class Discovery:
         """Add the version of an event that was dropped as settled before another list had another one."""
         for version in () if self._settled_entries is None else self._settled_entries.versions(self.events):
             event = self.events.pop(version.id)
-            self._add(replace(version, received=event.received))
+            self._add(replace(version, origin=event.origin))
             self._add(event)
 
     def _read_schedule(self, unit: Unit, payload: Payload | None) -> Iterator[Listing]:
         """Yield parts of the schedule, without settled games."""
         elements = iter(()) if payload is None else elements_of(payload, "games") or iter(())
         for position, part in _batches(elements):
-            listing = _listing.games(part, _received(payload, unit), position)
+            listing = _listing.games(part, _origin_of(payload, unit), position)
             listing.is_empty = not listing.games
             if self._settled_entries is not None:
                 listing.games = self._settled_entries.drop_settled_games(listing.games, self.events, self.clock)
@@ -203,31 +203,33 @@ class Discovery:
 
     def locate(self, game_ids: Sequence[str], start: datetime, end: datetime) -> tuple[set[str], set[str]]:
         """Return the games that may be out of the range now, and those that could not be read."""
-        moved, unknown = set(), set()
+        moved_games, unknown_games = set(), set()
         for game, event in self._games(game_ids).items():
             if isinstance(event, Event):
                 if event.starts_at is None or not start <= event.starts_at < end:
-                    moved.add(game)
+                    moved_games.add(game)
                     self._add(event)
             elif not event.is_absence:
-                unknown.add(game)
+                unknown_games.add(game)
                 self.missing_games.append(event)
-        return moved, unknown
+        return moved_games, unknown_games
 
     def are_all_ids_unknown(
-        self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, known: Mapping[str, Any]
+        self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, existing_rows: Mapping[str, Any]
     ) -> bool:
         """Return whether the service knows none of the requested ids; then nothing is stored."""
         if game_ids is not None:
-            return all(self.is_unknown_game(outcome, known) for outcome in self.missing_games) and not self.events
+            return (
+                all(self.is_unknown_game(outcome, existing_rows) for outcome in self.missing_games) and not self.events
+            )
         if not team_ids:
             return False
-        requested = [outcome for outcome in self.outcomes if outcome.unit.operation == "team_events"]
-        return all(self.is_unknown_team(outcome) for outcome in requested)
+        outcomes = [outcome for outcome in self.outcomes if outcome.unit.operation == "team_events"]
+        return all(self.is_unknown_team(outcome) for outcome in outcomes)
 
-    def is_unknown_game(self, outcome: Outcome, known: Mapping[str, Any]) -> bool:
+    def is_unknown_game(self, outcome: Outcome, existing_rows: Mapping[str, Any]) -> bool:
         """Return whether the user named a game that neither the service nor the archive knows."""
-        return _is_unknown(outcome) and outcome.unit.name not in known and outcome.unit.id not in self.games
+        return _is_unknown(outcome) and outcome.unit.name not in existing_rows and outcome.unit.id not in self.games
 
     def is_unknown_team(self, outcome: Outcome) -> bool:
         """Return whether the outcome is of a mistyped team id: unknown to the service and to the list of teams.
@@ -265,13 +267,13 @@ class Discovery:
                 is_whole = False
                 unit = Unit("teams", f"teams[{position}]", is_malformed=True)
                 body = _listing.fragment("teams", raw)
-                self._problem(unit, "the entry has no id that is a number", body, _received(payload))
+                self._problem(unit, "the entry has no id that is a number", body, _origin_of(payload))
             else:
                 if key in self.teams and team != _listing.parse(self.teams[key][0])[0]:
                     unit, body = Unit("teams", f"teams[{position}]", is_malformed=True), _listing.fragment("teams", raw)
                     text = f"the list has another entry of the team {key}, which differs"
-                    self._problem(unit, text, body, _received(payload))
-                self.teams[key] = (raw, _received(payload))
+                    self._problem(unit, text, body, _origin_of(payload))
+                self.teams[key] = (raw, _origin_of(payload))
         self._parents["teams/all"] = Parent(frozenset(map(str, self.teams)), is_whole, not self.teams)
 
     def _games(self, game_ids: Iterable[str]) -> dict[str, Event | Outcome]:
@@ -279,23 +281,23 @@ class Discovery:
             (self._unit(game), lambda game=game: self._client.game(game, timeout=self._timeout), "")  # type: ignore[misc]
             for game in game_ids
         ]
-        found: dict[str, Event | Outcome] = {}
+        events: dict[str, Event | Outcome] = {}
         before = len(self.outcomes)
         results = list(self._request(requests))
         outcomes, self.outcomes = self.outcomes[before:], self.outcomes[:before]
         for outcome, (unit, payload, elements) in zip(outcomes, results, strict=True):
             if payload is None:
-                found[unit.id] = outcome
+                events[unit.id] = outcome
                 continue
-            listed = _listing.events(elements, None, _received(payload))
-            if listed.ids != {unit.id}:
-                text = listed.unreadable[0][1] if listed.unreadable else f"it has the id {listed.events[0].id}"
+            listing = _listing.events(elements, None, _origin_of(payload))
+            if listing.ids != {unit.id}:
+                text = listing.unreadable[0][1] if listing.unreadable else f"it has the id {listing.events[0].id}"
                 body, error = Body.of(payload.raw), f"DecodeError: {text}"
-                found[unit.id] = Outcome(unit, "failed", outcome.fetched_at, outcome.served_at, body, error=error)
+                events[unit.id] = Outcome(unit, "failed", outcome.fetched_at, outcome.served_at, body, error=error)
                 continue
-            found[unit.id] = listed.events[0]
+            events[unit.id] = listing.events[0]
             self.outcomes.append(outcome)
-        return found
+        return events
 
     def _unit(self, event_id: str) -> Unit:
         if self._is_practice is not None and self._is_practice(event_id):
@@ -311,21 +313,23 @@ class Discovery:
         """
         refusals = Refusals(self._client)
 
-        def one(unit: Unit, call: Callable[[], Payload], name: str) -> tuple[Outcome, Payload | None, Iterator[bytes]]:
+        def send_request(
+            unit: Unit, call: Callable[[], Payload], name: str
+        ) -> tuple[Outcome, Payload | None, Iterator[bytes]]:
             try:
                 payload, elements = _received_elements(call, name)
             except REQUEST_ERRORS as error:
                 refusals.check(error)
                 return failed(unit, error), None, iter(())
-            received = _received(payload)
+            origin = _origin_of(payload)
             status = "fetched" if len(elements) else "empty"  # type: ignore[arg-type]
-            ended = Outcome(unit, status, received.fetched_at, received.served_at, request_id=payload.request_id)
-            return ended, payload, elements
+            fetched_outcome = Outcome(unit, status, origin.fetched_at, origin.served_at, request_id=payload.request_id)
+            return fetched_outcome, payload, elements
 
         limit = options_of(self._client)["max_concurrency"]
         threads = min(limit, max_concurrency or limit)
         outcomes = []
-        for outcome, payload, elements in map_in_threads(lambda request: one(*request), requests, threads):
+        for outcome, payload, elements in map_in_threads(lambda request: send_request(*request), requests, threads):
             if self._service_clock is None:
                 self._service_clock = served_at(payload, SEASON_DATE) or served_at(payload)
             outcomes.append(outcome)
@@ -347,13 +351,13 @@ class Discovery:
             for position, text in part.unreadable:
                 name = f"{unit.team_id or unit.operation}[{position}]"
                 entry = Unit(unit.operation, name, is_malformed=True)
-                self._problem(entry, text, None, _received(payload, unit))
+                self._problem(entry, text, None, _origin_of(payload, unit))
             for game in part.games:
                 if game.problem is None:
                     self.readable.add(game.id)
                 else:
                     entry = Unit("schedule", game.id, game_id=game.id, is_malformed=True)
-                    self._problem(entry, game.problem, game.body, game.received)
+                    self._problem(entry, game.problem, game.body, game.origin)
         self._parents[unit.name] = Parent(frozenset(ids), is_whole, is_empty)
 
     def _add(self, event: Event) -> None:
@@ -362,7 +366,7 @@ class Discovery:
         is_upcoming = event.starts_at is not None and event.starts_at > self.clock
         has_no_results = not event.are_sessions_known and not event.has_results
         if event.problem is not None and not (is_upcoming and has_no_results):
-            self._problem(_problem_unit(event), event.problem, event.body, event.received)
+            self._problem(_problem_unit(event), event.problem, event.body, event.origin)
             if before is None:
                 self.unstorable.add(event.id)
             else:
@@ -373,21 +377,21 @@ class Discovery:
         if before is not None:
             if (event.is_game, event.team_id) != (before.is_game, before.team_id):
                 text = "two lists have an event of this id, of different teams or kinds"
-                self._problem(_problem_unit(event), text, event.body, event.received)
+                self._problem(_problem_unit(event), text, event.body, event.origin)
             event = _listing.unite(event, before)
         self.events[event.id] = event
 
-    def _problem(self, unit: Unit, text: str, body: bytes | None, received: Received) -> None:
+    def _problem(self, unit: Unit, text: str, body: bytes | None, origin: Origin) -> None:
         if any(problem.unit.name == unit.name for problem in self.problems):
             return
         self.problems.append(
             Outcome(
-                replace(unit, team_id=received.team_id, start=received.start, end=received.end),
+                replace(unit, team_id=origin.team_id, start=origin.start, end=origin.end),
                 "failed",
-                received.fetched_at,
-                received.served_at,
+                origin.fetched_at,
+                origin.served_at,
                 None if body is None else Body.of(body),
-                request_id=received.request_id,
+                request_id=origin.request_id,
                 error=f"DecodeError: {text}",
             )
         )
@@ -398,11 +402,11 @@ def _problem_unit(event: Event) -> Unit:
     return Unit("game" if event.is_game else "team_events", event.id, game_id=game_id, is_malformed=True)
 
 
-def _received(payload: Payload | None, unit: Unit | None = None) -> Received:
+def _origin_of(payload: Payload | None, unit: Unit | None = None) -> Origin:
     if payload is None:
-        return Received(now())
+        return Origin(now())
     of_list = (None, None, None) if unit is None else (unit.team_id, unit.start, unit.end)
-    return Received(payload.fetched_at or now(), served_at(payload), payload.request_id, payload.url, *of_list)
+    return Origin(payload.fetched_at or now(), served_at(payload), payload.request_id, payload.url, *of_list)
 
 
 def _is_unknown(outcome: Outcome) -> bool:
@@ -420,7 +424,7 @@ def _batches(elements: Iterator[bytes]) -> Iterator[tuple[int, list[bytes]]]:
 def _teams_of_games(payload: Payload | None) -> Iterator[int]:
     elements = iter(()) if payload is None else elements_of(payload, "games") or iter(())
     for _, part in _batches(elements):
-        for game in _listing.games(part, _received(payload)).games:
+        for game in _listing.games(part, _origin_of(payload)).games:
             yield from game.teams
 
 

@@ -61,7 +61,7 @@ class Outcome:
     served_at: datetime | None = None
     """The time in the service's `Date` header."""
     body: Body | None = None
-    """The body, even if it could not be decoded; then `error` says why. An empty body is none."""
+    """The body, even if it could not be decoded; then `error` says why. An empty body is no body."""
     request_id: str | None = None
     url: str | None = None
     """Without secrets."""
@@ -247,11 +247,11 @@ def fetch(client: "Client", units: Sequence[Unit], on_ended: Callable[[int], Non
         sendable = [unit for unit in same if unit.problem is None]
         for unit in same:
             if unit.problem is not None:
-                ended = Outcome(unit, "failed", now(), error=unit.problem, attempts=0)
-                yield Fetched(operation, 0, partial(_returned, ended))
-        each = _fetch_each if operation == "locations" else _fetch_batch
+                outcome = Outcome(unit, "failed", now(), error=unit.problem, attempts=0)
+                yield Fetched(operation, 0, partial(_return, outcome))
+        fetch_units = _fetch_each if operation == "locations" else _fetch_batch
         if sendable:
-            yield from each(client, sendable, lambda ended, base=done: on_ended(base + ended))  # type: ignore[misc]
+            yield from fetch_units(client, sendable, lambda outcome, base=done: on_ended(base + outcome))  # type: ignore[misc]
         done += len(same)
         on_ended(done)
 
@@ -264,13 +264,15 @@ def _fetch_batch(client: "Client", units: Sequence[Unit], on_ended: Callable[[in
     rows = batch.coverage.to_dicts()
     # The first unit without an attempt says why a batch stopped.
     Refusals(client).check(
-        next((one.error for one, row in zip(units_of(batch), rows, strict=True) if not row["attempts"]), None)
+        next(
+            (core_unit.error for core_unit, row in zip(units_of(batch), rows, strict=True) if not row["attempts"]), None
+        )
     )
-    for unit, one, row in zip(units, units_of(batch), rows, strict=True):
-        if one.is_answered and one.payload is not None:
-            yield Fetched(operation, size_of(one.payload), partial(_read, unit, [one.payload], row))
+    for unit, core_unit, row in zip(units, units_of(batch), rows, strict=True):
+        if core_unit.is_answered and core_unit.payload is not None:
+            yield Fetched(operation, size_of(core_unit.payload), partial(_read, unit, [core_unit.payload], row))
         else:
-            yield Fetched(operation, 0, partial(_returned, _failed(unit, one.error, one.payload, row)))
+            yield Fetched(operation, 0, partial(_return, _failed(unit, core_unit.error, core_unit.payload, row)))
 
 
 def _read(unit: Unit, payloads: list[Payload], row: Mapping[str, Any]) -> Outcome:
@@ -298,7 +300,7 @@ def _failed(unit: Unit, error: Exception | None, payload: Payload | None, row: M
     )
 
 
-def _returned(outcome: Outcome) -> Outcome:
+def _return(outcome: Outcome) -> Outcome:
     """Return an outcome without a body to decode: the `read` of its `Fetched`."""
     return outcome
 
@@ -307,18 +309,18 @@ def _fetch_each(client: "Client", units: Sequence[Unit], on_ended: Callable[[int
     """Request units with ranges, which batches do not support. They are large, so few are in memory."""
     refusals = Refusals(client)
 
-    def one(unit: Unit) -> Fetched:
+    def fetch_unit(unit: Unit) -> Fetched:
         assert unit.start is not None
         assert unit.end is not None
         try:
             payload: Payload = client.locations(unit.id, unit.start, unit.end)
         except REQUEST_ERRORS as error:
             refusals.check(error)
-            return Fetched(unit.operation, 0, partial(_returned, failed(unit, error)))
+            return Fetched(unit.operation, 0, partial(_return, failed(unit, error)))
         row = {"fetched_at": payload.fetched_at or now(), "request_id": payload.request_id, "attempts": 1}
         return Fetched(unit.operation, size_of(payload), partial(_read, unit, [payload], row))
 
-    for done, fetched in enumerate(map_in_threads(one, units, 4), 1):
+    for done, fetched in enumerate(map_in_threads(fetch_unit, units, 4), 1):
         on_ended(done)
         yield fetched
 

@@ -62,13 +62,13 @@ class Facts:
     requests: int = 0
     newest: dict[str, datetime | None] = field(default_factory=dict)
     """When a body of each operation was last fetched."""
-    covered: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    coverage: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     """By team and month: the units that are not holes, and all units."""
     corrections: list[dict[str, Any]] = field(default_factory=list)
     """The new ones, the latest first."""
     changes: set[tuple[str, datetime]] = field(default_factory=set)
     """All changes of bodies with corrections, and when each was seen."""
-    unknown: Counter[tuple[str, str]] = field(default_factory=Counter)
+    unknown_fields: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Unknown fields by operation and path, with the number of bodies."""
     bodies: int = 0
     violations: list[dict[str, Any]] = field(default_factory=list)
@@ -200,7 +200,7 @@ def _count_units(archive: "Archive", facts: Facts) -> None:
     facts.open_games = set(units.filter(is_open)["game_id"])
     is_stored = ~pl.col("status").is_in(list(filter(is_lacking, facts.units)))
     by_game = units.drop_nulls("game_id").group_by("game_id").agg(is_stored.sum().alias("stored"), pl.len())
-    facts.covered = _by_team_and_month(archive, by_game.iter_rows(), facts)
+    facts.coverage = _by_team_and_month(archive, by_game.iter_rows(), facts)
 
 
 def _count_verdicts(status: Table, facts: Facts) -> None:
@@ -246,11 +246,11 @@ def _by_team_and_month(
 
 def _unknown_fields(archive: "Archive", facts: Facts) -> None:
     pl = library("polars", "archive")
-    stored = scan(store_of(archive), "raw").filter(pl.col("body").is_not_null())
+    body_rows = scan(store_of(archive), "raw").filter(pl.col("body").is_not_null())
     # The times alone first: the bodies of a season do not fit into memory.
-    times = stored.select("stored_at").collect()["stored_at"].sort().tail(MAX_BODIES)
+    times = body_rows.select("stored_at").collect()["stored_at"].sort().tail(MAX_BODIES)
     bodies = (
-        stored.filter(pl.col("stored_at") >= times.min()).select("operation", "stored_at", "body").sort("stored_at")
+        body_rows.filter(pl.col("stored_at") >= times.min()).select("operation", "stored_at", "body").sort("stored_at")
     )
     for operation, _, body in bodies.tail(MAX_BODIES).collect().iter_rows():
         facts.bodies += 1
@@ -258,7 +258,7 @@ def _unknown_fields(archive: "Archive", facts: Facts) -> None:
             paths = Payload.from_bytes(operation, body).unknown_fields()
         except (SidelineError, ValueError):
             continue
-        facts.unknown.update((operation, path) for path in paths)
+        facts.unknown_fields.update((operation, path) for path in paths)
 
 
 def render(facts: Facts) -> str:
@@ -279,7 +279,7 @@ def render(facts: Facts) -> str:
             _corrections(facts),
             _audit(facts),
             _drift(facts),
-            _heat_map(facts.covered),
+            _heat_map(facts.coverage),
             _freshness(facts),
             _requests(facts),
         ],
@@ -308,7 +308,7 @@ def _tiles(facts: Facts) -> list[dict[str, str]]:
         ("games", f"{info.games:,}", None),
         ("holes", f"{len(info.holes):,}", not info.holes),
         ("new corrections", f"{len(facts.corrections):,}", None),
-        ("unknown fields", f"{len(facts.unknown):,}", not facts.unknown),
+        ("unknown fields", f"{len(facts.unknown_fields):,}", not facts.unknown_fields),
         ("audit findings", f"{len(facts.violations):,}", not facts.violations),
     ]
     states = {None: "", True: "good", False: "bad"}
@@ -379,11 +379,11 @@ def _table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], total: int | None = None
 ) -> dict[str, Any]:
     """Return a table whose first column has the row headers; numbers are aligned to the right."""
-    shown = [
+    cells = [
         [{"text": _value(value), "is_number": bool(_NUMBER.fullmatch(_value(value)))} for value in row] for row in rows
     ]
-    left = (total or len(shown)) - len(shown)
-    return {"caption": caption, "heads": list(heads), "rows": shown, "more": f"{left:,}" if left > 0 else ""}
+    left = (total or len(cells)) - len(cells)
+    return {"caption": caption, "heads": list(heads), "rows": cells, "more": f"{left:,}" if left > 0 else ""}
 
 
 def _value(value: Any) -> str:
@@ -395,7 +395,7 @@ def _value(value: Any) -> str:
 def _freshness(facts: Facts) -> Section:
     rows = [
         (operation, _local(at, facts.zone) or "never")
-        for operation, at in sorted(facts.newest.items(), key=lambda one: one[0])
+        for operation, at in sorted(facts.newest.items(), key=lambda item: item[0])
     ]
     return {
         "title": "Freshness",
@@ -406,12 +406,12 @@ def _freshness(facts: Facts) -> Section:
     }
 
 
-def _heat_map(covered: dict[str, dict[str, tuple[int, int]]]) -> Section:
+def _heat_map(coverage: dict[str, dict[str, tuple[int, int]]]) -> Section:
     title = "Coverage by team and month"
-    months = sorted({month for row in covered.values() for month in row})
+    months = sorted({month for row in coverage.values() for month in row})
     if not months:
         return {"title": title, "texts": ["No game is stored yet."]}
-    heat = [(visible(team), [_heat(row.get(month)) for month in months]) for team, row in covered.items()]
+    heat = [(visible(team), [_heat(row.get(month)) for month in months]) for team, row in coverage.items()]
     return {"title": title, "months": months, "heat": heat}
 
 
@@ -469,12 +469,12 @@ def _corrections(facts: Facts) -> Section:
 
 def _drift(facts: Facts) -> Section:
     scope = f"the {_count(facts.bodies, 'body', 'bodies')} stored last"
-    if not facts.unknown:
+    if not facts.unknown_fields:
         return {"title": "Schema drift", "texts": [f"There is no unknown field in {scope}."]}
-    rows = [(f"{operation} {path}", count) for (operation, path), count in facts.unknown.most_common(MAX_ROWS)]
+    rows = [(f"{operation} {path}", count) for (operation, path), count in facts.unknown_fields.most_common(MAX_ROWS)]
     return {
         "title": "Schema drift",
-        "tables": [_table(f"Unknown fields in {scope}", ("field", "bodies"), rows, len(facts.unknown))],
+        "tables": [_table(f"Unknown fields in {scope}", ("field", "bodies"), rows, len(facts.unknown_fields))],
     }
 
 

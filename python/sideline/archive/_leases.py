@@ -45,7 +45,7 @@ class Leases:
         self._last: tuple[str, Any] | None = None
         """The object as it was last read or written, and the condition for replacing it."""
         self._lock = threading.Lock()
-        self._stopped = threading.Event()
+        self._stop_event = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="sideline leases", daemon=True)
         self.number = 0
         """Grows with each part that any machine takes. Commits record the last of their sync; it refuses nothing."""
@@ -55,17 +55,17 @@ class Leases:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._stopped.set()
+        self._stop_event.set()
         self._thread.join()
         self._let_go(lambda record: record["machines"].pop(self._id, None))
 
     def take(self, parts: Sequence[int]) -> list[int]:
-        """Take the parts that are free or whose holder is gone, and return them."""
+        """Take the parts that are free or whose holder does not renew them, and return them."""
 
         def change(record: Record) -> list[int]:
             self._drop_expired(record)
-            held = {part for machine in record["machines"].values() for part in machine["parts"]}
-            free = [part for part in parts if part not in held]
+            taken_parts = {part for machine in record["machines"].values() for part in machine["parts"]}
+            free = [part for part in parts if part not in taken_parts]
             if free:
                 record["number"] += 1
                 machine = record["machines"].setdefault(self._id, {"renewed": 0, "parts": []})
@@ -97,16 +97,16 @@ class Leases:
 
     def wait(self) -> None:
         """Wait between two attempts to take parts of other machines."""
-        self._stopped.wait(min(1.0, self._seconds / 10))
+        self._stop_event.wait(min(1.0, self._seconds / 10))
 
     def _drop_expired(self, record: Record) -> None:
         now = self._clock()
-        for machine, of in list(record["machines"].items()):
+        for machine, lease in list(record["machines"].items()):
             if machine == self._id:
                 continue
-            renewed, since = self._seen.get(machine, (-1, now))
-            if renewed != of["renewed"]:
-                self._seen[machine] = of["renewed"], now
+            renewal, since = self._seen.get(machine, (-1, now))
+            if renewal != lease["renewed"]:
+                self._seen[machine] = lease["renewed"], now
             elif now - since > self._seconds:
                 del record["machines"][machine]
 
@@ -115,7 +115,7 @@ class Leases:
             if (machine := record["machines"].get(self._id)) is not None:
                 machine["renewed"] += 1
 
-        while not self._stopped.wait(self._seconds / 4):
+        while not self._stop_event.wait(self._seconds / 4):
             try:
                 self._change(change)
             except Exception as error:  # noqa: BLE001 - the next renewal may succeed
@@ -168,12 +168,12 @@ def leases(store: "Store") -> Leases | None:
     if not is_available(store):
         return None
     try:
-        found = Leases(store.bucket, store.settings.lease_seconds)
-        found.take([])
+        leases_of_store = Leases(store.bucket, store.settings.lease_seconds)
+        leases_of_store.take([])
     except Exception as error:  # noqa: BLE001 - leases save requests; a sync is right without them
         _logger().warning(
             "the archive's bucket has no leases (%s): machines that sync at once may request the same",
             type(error).__name__,
         )
         return None
-    return found
+    return leases_of_store

@@ -8,7 +8,7 @@ from .._rows import library
 from . import _arrow, _commits
 from ._fetch import Outcome
 from ._memory import trim
-from ._plan import LISTS, TEAMS_LIST, UNDATED, Unit, is_list, partition
+from ._plan import LISTS, NO_MONTH, TEAMS_LIST, Unit, is_list, partition
 from ._read import coverage_of
 from ._schemas import MONTH, internal_schemas
 from ._store import Store, now
@@ -37,8 +37,8 @@ def update_holes(
     """
     holes = [outcome for outcome in (*lists, *problems) if outcome.error is not None]
 
-    def change(stored: Iterable[Row]) -> list[Row] | None:
-        before = {row["unit"]: row for row in stored}
+    def change(coverage_rows: Iterable[Row]) -> list[Row] | None:
+        before = {row["unit"]: row for row in coverage_rows}
         closed = {name: row for name, row in before.items() if _is_closed(row, lists, readable)}
         rows = {name: row for name, row in before.items() if name not in closed}
         for outcome in holes:
@@ -46,30 +46,34 @@ def update_holes(
         return None if rows == before else [*rows.values(), *({"unit": name} for name in closed if name not in rows)]
 
     names = [outcome.unit.name for outcome in holes]
-    months = {UNDATED, *(partition(outcome.unit) for outcome in holes)}
+    months = {NO_MONTH, *(partition(outcome.unit) for outcome in holes)}
     _replace(store, change, [*LISTS, *names], prefixes=(TEAMS_LIST, _UNREADABLE), months=months)
 
 
 def remove_holes(store: Store, units: Collection[str], is_closed: Callable[[Row], bool] = lambda _: True) -> None:
     """Remove closed holes, except rows that are not `is_closed`: another writer may have stored them meanwhile."""
 
-    def change(stored: Iterable[Row]) -> list[Row] | None:
-        return [{"unit": row["unit"]} for row in stored if is_closed(row)] or None
+    def change(rows: Iterable[Row]) -> list[Row] | None:
+        return [{"unit": row["unit"]} for row in rows if is_closed(row)] or None
 
     if units:
         _replace(store, change, units)
 
 
-def update_facts(store: Store, units: Mapping[str, Unit], known: Mapping[str, Mapping[str, Any]]) -> None:
+def update_facts(store: Store, units: Mapping[str, Unit], existing_rows: Mapping[str, Mapping[str, Any]]) -> None:
     """Store the facts that parents have about units, where they differ from the known ones."""
 
-    def change(stored: Iterable[Row]) -> list[Row] | None:
-        rows = [_with_facts(row, units[row["unit"]]) for row in stored]
+    def change(coverage_rows: Iterable[Row]) -> list[Row] | None:
+        rows = [_with_facts(row, units[row["unit"]]) for row in coverage_rows]
         return [row for row in rows if row is not None] or None
 
-    changed = [name for name, unit in units.items() if name in known and _with_facts(known[name], unit) is not None]
-    if changed:
-        _replace(store, change, changed)
+    names = [
+        name
+        for name, unit in units.items()
+        if name in existing_rows and _with_facts(existing_rows[name], unit) is not None
+    ]
+    if names:
+        _replace(store, change, names)
 
 
 def _with_facts(row: Mapping[str, Any], unit: Unit) -> Row | None:
@@ -88,7 +92,7 @@ def mark_listed(
     """
     pa: Any = library("pyarrow", "archive")
     pc: Any = library("pyarrow.compute", "archive")
-    new = rows_to_arrow([{"listed": listed, "listed_at": at} for listed, at in listed_at.items()], "listings")
+    new = rows_to_arrow([{"listed": name, "listed_at": at} for name, at in listed_at.items()], "listings")
     when = new.schema.field("listed_at").type
     parts = [[names, pa.repeat(_arrow.scalar(at, when), len(names))] for names, at in more]
     new = pa.concat_tables([new, *(pa.table(part, new.schema) for part in parts)]).combine_chunks()

@@ -31,7 +31,7 @@ _LINKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class Origin:
     """When and by which request a list was received, and its range."""
 
     fetched_at: datetime
@@ -61,7 +61,7 @@ class Event:
     id: str
     body: bytes
     """Its bytes in the list, in the shape of a response of its own."""
-    received: Received
+    origin: Origin
     is_game: bool
     team_id: int | None
     """The team whose list has it; `None` for a game, which is in the lists of both teams."""
@@ -84,7 +84,7 @@ class Game:
 
     id: str
     body: bytes
-    received: Received
+    origin: Origin
     tipoff_at: datetime | None
     teams: tuple[int, ...]
     status: str
@@ -108,7 +108,7 @@ class Listing:
         return {event.id for event in self.events} | {game.id for game in self.games}
 
 
-def events(elements: Iterable[bytes], team_id: int | None, received: Received, first: int = 0) -> Listing:
+def events(elements: Iterable[bytes], team_id: int | None, origin: Origin, first: int = 0) -> Listing:
     """Read the events of a list, or of a part of it that begins at position `first`."""
     listing = Listing()
     for position, raw in enumerate(elements, first):
@@ -117,11 +117,11 @@ def events(elements: Iterable[bytes], team_id: int | None, received: Received, f
         if key is None:
             listing.unreadable.append((position, problem))
         else:
-            listing.events.append(event(key, item, team_id, received, raw))
+            listing.events.append(event(key, item, team_id, origin, raw))
     return listing
 
 
-def games(elements: Iterable[bytes], received: Received, first: int = 0) -> Listing:
+def games(elements: Iterable[bytes], origin: Origin, first: int = 0) -> Listing:
     """Read the games of a schedule, or of a part of it that begins at position `first`."""
     listing = Listing()
     for position, raw in enumerate(elements, first):
@@ -130,9 +130,11 @@ def games(elements: Iterable[bytes], received: Received, first: int = 0) -> List
         if key is None:
             listing.unreadable.append((position, problem))
             continue
-        tipoff_at, wrong = _time(item, "tipoff_at")
+        tipoff_at, time_problem = _time(item, "tipoff_at")
         body, status = fragment("schedule", raw), str(item.get("status")).upper()
-        listing.games.append(Game(key, body, received, tipoff_at, _teams(item), status, wrong or _team_problem(item)))
+        listing.games.append(
+            Game(key, body, origin, tipoff_at, _teams(item), status, time_problem or _team_problem(item))
+        )
     return listing
 
 
@@ -154,7 +156,7 @@ def _is_game(item: Mapping[str, Any], team_id: int | None) -> bool | None:
     return True if team_id is None or isinstance(item.get("game_attributes"), Mapping) else None
 
 
-def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Received, raw: bytes = b"") -> Event:
+def event(key: str, item: Mapping[str, Any], team_id: int | None, origin: Origin, raw: bytes = b"") -> Event:
     """Read one event, whose bytes are `raw`. If its times cannot be read or contradict each other, it is not over."""
     attributes = item.get("game_attributes")
     is_game = _is_game(item, team_id)
@@ -177,7 +179,7 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
     return Event(
         key,
         fragment("game" if is_game else "team_events", raw),
-        received,
+        origin,
         bool(is_game),
         None if is_game else team_id,
         teams or (() if team_id is None else (team_id,)),
@@ -201,7 +203,7 @@ def unite(event: Event, other: Event) -> Event:
     item, other_item = (json.loads(element(version.is_game, version.body)) for version in (event, other))
     ids = {session.id for session in more}
     item["results"] += [result for result in other_item["results"] if _session_id(result)[0] in ids]
-    [union] = events([json.dumps(item).encode()], event.received.team_id, event.received).events
+    [union] = events([json.dumps(item).encode()], event.origin.team_id, event.origin).events
     return union
 
 

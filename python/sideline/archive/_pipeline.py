@@ -29,7 +29,7 @@ class Pipeline:
         is_large = units > settings.max_chunk_units
         self._min_units = settings.min_chunk_units if is_large else settings.max_chunk_units
         self._store = store
-        self._held: list[Outcome] = []
+        self._outcomes: list[Outcome] = []
         self._size = self._closed = 0
         self._reading, self._storing = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         self._stored_last: Future[None] | None = None
@@ -45,8 +45,8 @@ class Pipeline:
             for finish in (self._wait_for_reading, lambda: self._close_chunk(()), self._wait_for_storing):
                 try:
                     finish()
-                except Exception as found:  # noqa: BLE001 - raised below, unless the caller's own error says more
-                    errors.append(found)
+                except Exception as own_error:  # noqa: BLE001 - raised below, unless the caller's own error says more
+                    errors.append(own_error)
         if errors and error is None:
             raise errors[0]
 
@@ -63,11 +63,11 @@ class Pipeline:
             self._stored_last.result()
 
     def _read(self, fetched: deque[Fetched], parts: Sequence[int]) -> None:
-        first = len(self._held)
+        first = len(self._outcomes)
         while fetched:
             # One after another, so that only one body is held twice.
             self._hold(fetched.popleft().read())
-        cause = connection_error(self._held[first:])
+        cause = connection_error(self._outcomes[first:])
         if parts or cause or self._is_full():
             self._close_chunk(parts)
         if cause is not None:
@@ -80,16 +80,16 @@ class Pipeline:
                 self._close_chunk(())
 
     def _hold(self, outcome: Outcome) -> None:
-        self._held.append(outcome)
+        self._outcomes.append(outcome)
         self._size += outcome.body.size if outcome.body else 0
 
     def _is_full(self) -> bool:
-        most = min(self._settings.max_chunk_units, max(self._min_units, self._closed // 2))
-        return len(self._held) >= most or self._size >= self._settings.max_chunk_bytes
+        max_units = min(self._settings.max_chunk_units, max(self._min_units, self._closed // 2))
+        return len(self._outcomes) >= max_units or self._size >= self._settings.max_chunk_bytes
 
     def _close_chunk(self, parts: Sequence[int]) -> None:
         """Store what is held, after the chunk before."""
-        chunk, self._held, self._size = self._held, [], 0
+        chunk, self._outcomes, self._size = self._outcomes, [], 0
         self._closed += len(chunk)
         self._wait_for_storing()
         if chunk or parts:

@@ -93,7 +93,7 @@ class Unit:
         A malformed entry has none, so that each sync of a list reads its hole.
         """
         at = self.starts_at
-        return UNDATED if at is None or self.is_malformed else f"{at.year:04d}-{at.month:02d}"
+        return NO_MONTH if at is None or self.is_malformed else f"{at.year:04d}-{at.month:02d}"
 
     @property
     def key(self) -> int | str:
@@ -120,7 +120,7 @@ def is_list(unit: str) -> bool:
     return unit in LISTS or unit.startswith(TEAMS_LIST)
 
 
-UNDATED = "undated"
+NO_MONTH = "undated"
 """The month of units without an event."""
 
 UNDATED_OPERATIONS = frozenset(("teams", "roster"))
@@ -132,7 +132,7 @@ def partitions(month: str) -> tuple[str, ...]:
 
     Each sync rewrites the entries of lists, so they have one of their own.
     """
-    return (month,) if month == UNDATED else (month, f"{month}-lists")
+    return (month,) if month == NO_MONTH else (month, f"{month}-lists")
 
 
 def partition(unit: "Unit") -> str:
@@ -147,10 +147,12 @@ def operations(tables: Iterable[str] | None) -> frozenset[str]:
     names = [tables] if isinstance(tables, str) else list(tables)
     if not names:
         raise ValueError("tables has no table: name one, or leave it out for all but locations")
-    if unknown := sorted(set(names) - {*TABLES, *ANSWERS}):
+    if unknown_names := sorted(set(names) - {*TABLES, *ANSWERS}):
         candidates = (*TABLES, *ANSWERS)
-        hint = did_you_mean(unknown[0], candidates)
-        raise ValueError(f"no archived table is named {', '.join(unknown)}; there are {', '.join(candidates)}{hint}")
+        hint = did_you_mean(unknown_names[0], candidates)
+        raise ValueError(
+            f"no archived table is named {', '.join(unknown_names)}; there are {', '.join(candidates)}{hint}"
+        )
     sources = SOURCES_OF_ANSWERS if set(names) & set(ANSWERS) else ()
     of_bodies = (operation for operation, resource in RESOURCES.items() if set(names) & set(resource.tables))
     return frozenset((*of_bodies, *sources))
@@ -183,13 +185,13 @@ def of_game(game: Game) -> Unit:
     return Unit("schedule", game.id, game_id=game.id, starts_at=game.tipoff_at, teams=game.teams)
 
 
-def units_within(event: Event, wanted: Collection[str], clock: datetime) -> list[Unit]:
+def units_within(event: Event, operations: Collection[str], clock: datetime) -> list[Unit]:
     """Return each wanted resource of each session of an event, and of the game itself, linked or not.
 
     Before its event is over, a session without a start and a later end has no locations yet.
     """
     is_open = event.over_at is not None and event.over_at > clock
-    of: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "game_id": event.id if event.is_game else None,
         "over_at": event.over_at,
         "event_id": event.id,
@@ -199,24 +201,24 @@ def units_within(event: Event, wanted: Collection[str], clock: datetime) -> list
     units = []
     for session in event.sessions:
         for operation in SESSION_OPERATIONS:
-            if operation not in wanted:
+            if operation not in operations:
                 continue
             span: dict[str, Any] = {"start": session.start, "end": session.end} if operation == "locations" else {}
-            linked = operation in session.links
-            unit = Unit(operation, session.id, session_id=session.id, is_linked=linked, **span, **of)
+            has_link = operation in session.links
+            unit = Unit(operation, session.id, session_id=session.id, is_linked=has_link, **span, **facts)
             if operation != "locations" or unit.problem is None or not is_open:
                 units.append(unit)
     if event.is_game and event.sessions:
-        units += [Unit(name, event.id, is_linked=False, **of) for name in GAME_OPERATIONS if name in wanted]
+        units += [Unit(name, event.id, is_linked=False, **facts) for name in GAME_OPERATIONS if name in operations]
     return units
 
 
-def known_units_within(event: Event, wanted: Collection[str], stored: Iterable[Mapping[str, Any]]) -> list[Unit]:
+def known_units_within(event: Event, operations: Collection[str], rows: Iterable[Mapping[str, Any]]) -> list[Unit]:
     """Return the units of an event from their rows of `coverage`, for an event whose sessions cannot be read now."""
     return [
         unit_of(row)
-        for row in stored
-        if row["event_id"] == event.id and row["operation"] in wanted and row["status"] != "withdrawn"
+        for row in rows
+        if row["event_id"] == event.id and row["operation"] in operations and row["status"] != "withdrawn"
     ]
 
 
@@ -269,37 +271,37 @@ def is_final(unit: Unit, clock: datetime) -> bool:
     return unit.over_at is not None and unit.over_at + MIN_SETTLED_TIME <= clock
 
 
-def is_due(unit: Unit, stored: Mapping[str, Any] | None, clock: datetime, window: timedelta | None) -> bool:
+def is_due(unit: Unit, row: Mapping[str, Any] | None, clock: datetime, window: timedelta | None) -> bool:
     """Return whether to request it: it is new, was unfinished or a hole, or may have been corrected since.
 
-    `stored` is its row of the table `coverage`. A `window` of `None` has no end.
+    `row` is that of the table `coverage`. A `window` of `None` has no end.
     """
-    state = state_of(stored)
-    for observation in _since(unit, stored, clock, window):
+    state = state_of(row)
+    for observation in _since(unit, row, clock, window):
         state = after(state, observation)
     return not state.is_final
 
 
 def _since(
-    unit: Unit, stored: Mapping[str, Any] | None, clock: datetime, window: timedelta | None
+    unit: Unit, row: Mapping[str, Any] | None, clock: datetime, window: timedelta | None
 ) -> Iterator[Observation]:
     """Yield what the lists and the time say about a stored unit before it is requested again."""
-    if stored is None:
+    if row is None:
         return
-    if stored["final"] and unit.over_at is not None and window is not None and clock - unit.over_at > window:
-        planned_at = stored.get("planned_at")
+    if row["final"] and unit.over_at is not None and window is not None and clock - unit.over_at > window:
+        planned_at = row.get("planned_at")
         # Otherwise a correction between the last request in the window and its end would be missed.
         if planned_at is None or planned_at - unit.over_at >= window:
             yield Observation.LAST_LOOK
     if unit.is_linked:
         yield Observation.FIRST_LINK
-    has_moved = unit.operation == "locations" and (stored["start"], stored["end"]) != (unit.start, unit.end)
-    if has_moved or stored["game_id"] != unit.game_id or stored["over_at"] != unit.over_at:
+    has_moved = unit.operation == "locations" and (row["start"], row["end"]) != (unit.start, unit.end)
+    if has_moved or row["game_id"] != unit.game_id or row["over_at"] != unit.over_at:
         yield Observation.NEW_DATE
 
 
-def is_settled(unit: Unit, stored: Mapping[str, Any], clock: datetime, window: timedelta | None) -> bool:
-    """Return whether an entry of a list is beyond the window, and `stored` is the row it would get, but for times."""
+def is_settled(unit: Unit, row: Mapping[str, Any], clock: datetime, window: timedelta | None) -> bool:
+    """Return whether an entry of a list is beyond the window, and `row` is the row it would get, but for times."""
     at = unit.over_at or unit.starts_at
     if at is None or window is None or clock - at <= window:
         return False
@@ -311,12 +313,12 @@ def is_settled(unit: Unit, stored: Mapping[str, Any], clock: datetime, window: t
     }
     facts |= {"over_at": unit.over_at, "teams": list(unit.teams), "linked": unit.is_linked}
     facts |= {"final": is_final(unit, clock)}
-    return stored["status"] in COMPLETE and all(stored[name] == value for name, value in facts.items())
+    return row["status"] in COMPLETE and all(row[name] == value for name, value in facts.items())
 
 
-def unlisted_games(games: Iterable[Game], listed: Collection[str], clock: datetime) -> list[str]:
+def unlisted_games(games: Iterable[Game], listed_ids: Collection[str], clock: datetime) -> list[str]:
     """Return the ids of games of the schedule that were played but are in no team's events."""
-    return [game.id for game in games if game.id not in listed and _is_due(game, clock)]
+    return [game.id for game in games if game.id not in listed_ids and _is_due(game, clock)]
 
 
 def early_games(games: Iterable[Game], event_ids: Collection[str], clock: datetime) -> list[str]:

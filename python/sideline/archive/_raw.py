@@ -118,7 +118,7 @@ def _reader(store: Store, rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
     pa: Any = library("pyarrow", "archive")
     schema = internal_schemas()["raw"]
     pairs = batches_of(store, rows)
-    batches = (batch.add_column(0, MONTH, _arrow.repeated(month, batch.num_rows)) for month, batch in pairs)
+    batches = (batch.add_column(0, MONTH, _arrow.repeat(month, batch.num_rows)) for month, batch in pairs)
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 

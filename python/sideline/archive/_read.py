@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from .._rows import did_you_mean, library, stack_level
 from ..errors import DecodeError, QueryError
 from . import _arrow
-from ._plan import ANSWERS, GAME_OPERATIONS, RESOURCES, SESSION_OPERATIONS, TABLES, UNDATED, Unit, event_of
+from ._plan import ANSWERS, GAME_OPERATIONS, NO_MONTH, RESOURCES, SESSION_OPERATIONS, TABLES, Unit, event_of
 from ._schemas import MONTH, internal_schemas, public_schema
 from ._store import Store, name_of
 from ._store_errors import find_damage, is_from_a_reader, remedy
@@ -36,7 +36,7 @@ def names_damage(method: "Callable[Concatenate[Any, _P], _R]") -> "Callable[Conc
     """
 
     @wraps(method)
-    def checked(self: Any, /, *arguments: _P.args, **options: _P.kwargs) -> _R:
+    def call_method(self: Any, /, *arguments: _P.args, **options: _P.kwargs) -> _R:
         try:
             return method(self, *arguments, **options)
         except BaseException as error:  # a panic of polars is not an `Exception`
@@ -47,7 +47,7 @@ def names_damage(method: "Callable[Concatenate[Any, _P], _R]") -> "Callable[Conc
                 raise
             raise DecodeError(damage) from error
 
-    return checked
+    return call_method
 
 
 def check_name(name: str) -> str:
@@ -212,11 +212,12 @@ def with_public_types(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame
     """
     pl = library("polars", "archive")
     target = pl.from_arrow(public_schema(name).empty_table()).schema
-    has = frame.collect_schema()
+    schema = frame.collect_schema()
     columns = [
-        (pl.col(column) if column in has else pl.lit(None)).cast(kind).alias(column) for column, kind in target.items()
+        (pl.col(column) if column in schema else pl.lit(None)).cast(kind).alias(column)
+        for column, kind in target.items()
     ]
-    names = [] if name in internal_schemas() else [column for column in has if column not in (*target, MONTH)]
+    names = [] if name in internal_schemas() else [column for column in schema if column not in (*target, MONTH)]
     return frame.select(*columns, by_name(names))
 
 
@@ -235,8 +236,8 @@ def to_arrow(store: Store, name: str, *, warn: bool = False) -> "pyarrow.Table":
         if warn:
             warn_of_unrequested(store, [name])
         return target.empty_table()
-    found = coverage_table(store, table) if name == "coverage" else pa.table(table.to_pyarrow_table())
-    return conform(found.select(target.names) if name in internal_schemas() else found.drop_columns(MONTH), target)
+    rows = coverage_table(store, table) if name == "coverage" else pa.table(table.to_pyarrow_table())
+    return conform(rows.select(target.names) if name in internal_schemas() else rows.drop_columns(MONTH), target)
 
 
 def conform(table: "pyarrow.Table", target: "pyarrow.Schema") -> "pyarrow.Table":
@@ -275,14 +276,14 @@ def bodies(
         if values != []:
             check_missing(store, ["raw"])
         return
-    found = store.batches(
+    batches = store.batches(
         table,
         None if values is None else (column, values),
         columns=list(columns) or internal_schemas()["raw"].names,
         months=None if months is None else set(months),
         size=8192 if columns else _BATCH_SIZE,
     )
-    for batch in found:
+    for batch in batches:
         yield from to_dicts(batch)
 
 
@@ -312,8 +313,8 @@ def coverage(
     if table is None or units == []:
         return []
     texts = None if units is None else ("unit", units)
-    found = store.select(table, None if columns is None else list(columns), texts)
-    return [row for batch in found for row in to_dicts(batch)]
+    batches = store.select(table, None if columns is None else list(columns), texts)
+    return [row for batch in batches for row in to_dicts(batch)]
 
 
 def coverage_of(
@@ -328,10 +329,10 @@ def coverage_of(
     `months`: the only ones that may have the units; `None`: any.
     """
     names = set(units)
-    found = [row for batch in store.select(table, texts=("unit", names), months=months) for row in to_dicts(batch)]
-    undated_rows = store.select(table, months=[UNDATED]) if prefixes else ()
+    selection = [row for batch in store.select(table, texts=("unit", names), months=months) for row in to_dicts(batch)]
+    undated_rows = store.select(table, months=[NO_MONTH]) if prefixes else ()
     rows = (row for batch in undated_rows for row in to_views(batch))
-    return found + [dict(row) for row in rows if row["unit"] not in names and row["unit"].startswith(prefixes)]
+    return selection + [dict(row) for row in rows if row["unit"] not in names and row["unit"].startswith(prefixes)]
 
 
 def to_dicts(rows: "pyarrow.Table | pyarrow.RecordBatch") -> list[dict[str, Any]]:
@@ -340,7 +341,7 @@ def to_dicts(rows: "pyarrow.Table | pyarrow.RecordBatch") -> list[dict[str, Any]
 
 
 class _Columns(dict[str, list[Any]]):
-    """The values of each column, made when it is first asked for: planning reads half of those of `coverage`."""
+    """The values of each column, made when it is first read: planning reads half of those of `coverage`."""
 
     def __init__(self, rows: "pyarrow.Table | pyarrow.RecordBatch") -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from . import _arrow, _commits
 from ._decode import decode_together, stored_schema
 from ._fetch import Outcome, read
 from ._ledger import remove_holes
-from ._listing import Received, event
+from ._listing import Origin, event
 from ._plan import RESOURCES, Unit, is_list, unit_of
 from ._raw import UNDECODABLE, WITHDRAWN
 from ._read import bodies, columns_of, conform, coverage, require, unit_of_body
@@ -73,15 +73,15 @@ def _read_undecodable(store: Store, name: str) -> None:
         if row["operation"] in operations and not is_list(row["unit"]):
             last[row["unit"]] = max(last.get(row["unit"], (0, "")), (row["sequence"], row["status"]))
     entries = [f"{unit}#{sequence}" for unit, (sequence, status) in last.items() if status == UNDECODABLE]
-    known = {row["unit"]: row for row in coverage(store)} if entries else {}
+    existing_rows = {row["unit"]: row for row in coverage(store)} if entries else {}
     for first in range(0, len(entries), _BATCH_SIZE):
         outcomes = []
         for row in bodies(store, entries=entries[first : first + _BATCH_SIZE]):
-            outcome = read(_unit(row, known), row["body"], row["stored_at"], row["served_at"])
+            outcome = read(_unit(row, existing_rows), row["body"], row["stored_at"], row["served_at"])
             if outcome.is_stored and not _is_malformed(row):
                 outcomes.append(outcome)
         if outcomes:
-            _write(store, outcomes, known)
+            _write(store, outcomes, existing_rows)
     store.forget_files()
 
 
@@ -91,19 +91,19 @@ def _is_malformed(row: Row) -> bool:
         return False
     body = json.loads(row["body"])
     [entry] = [body] if row["operation"] == "game" else body["events"]
-    return event(row["id"], entry, None, Received(row["stored_at"])).problem is not None
+    return event(row["id"], entry, None, Origin(row["stored_at"])).problem is not None
 
 
-def _unit(row: Row, known: dict[str, Row]) -> Unit:
-    if row["unit"] in known:
-        return unit_of(known[row["unit"]])
+def _unit(row: Row, existing_rows: dict[str, Row]) -> Unit:
+    if row["unit"] in existing_rows:
+        return unit_of(existing_rows[row["unit"]])
     unit = unit_of_body(row)
     # A game has no team: the row of a malformed one has the team whose list had it.
     return replace(unit, team_id=None) if unit.operation == "game" else unit
 
 
-def _write(store: Store, outcomes: list[Outcome], known: dict[str, Row]) -> None:
-    write_outcomes(store, outcomes, Context(uuid.uuid4().hex, now(), known), now)
+def _write(store: Store, outcomes: list[Outcome], existing_rows: dict[str, Row]) -> None:
+    write_outcomes(store, outcomes, Context(uuid.uuid4().hex, now(), existing_rows), now)
     remove_holes(
         store,
         {

@@ -14,8 +14,8 @@ from ..errors import IncompleteSync
 from ._life import is_lacking
 
 
-def _count(table: Table, what: str) -> str:
-    return f"{table.num_rows:,} {what}{'s' * (table.num_rows != 1)}"
+def _count(table: Table, noun: str) -> str:
+    return f"{table.num_rows:,} {noun}{'s' * (table.num_rows != 1)}"
 
 
 class SyncReport:
@@ -46,10 +46,10 @@ class SyncReport:
         >>> archive.sync(game_ids=[game_id]).raise_if_incomplete()
         """
         if self.holes:
-            shown = "; ".join(hole_line(hole) for hole in self.holes[:5])
+            first_holes = "; ".join(hole_line(hole) for hole in self.holes[:5])
             more = f"; and {len(self.holes) - 5} more" if len(self.holes) > 5 else ""
             raise IncompleteSync(
-                f"{len(self.holes)} of {self.coverage.num_rows} units are missing: {shown}{more}. The others are "
+                f"{len(self.holes)} of {self.coverage.num_rows} units are missing: {first_holes}{more}. The others are "
                 "stored; sync again to request the missing ones",
                 report=self,
             )
@@ -64,8 +64,8 @@ class SyncReport:
         return f"<sideline.archive.SyncReport {units}, {state}, {corrections}{drift}>"
 
     def _repr_html_(self) -> str:
-        ended = Counter(self.coverage.to_arrow(["status"])["status"].to_pylist())
-        facts = {"units": self.coverage.num_rows, **dict(sorted(ended.items()))}
+        statuses = Counter(self.coverage.to_arrow(["status"])["status"].to_pylist())
+        facts = {"units": self.coverage.num_rows, **dict(sorted(statuses.items()))}
         facts |= {"corrections": self.corrections.num_rows, "unknown fields": self.drift.num_rows}
         title = "sync: complete" if self.complete else f"sync: {self._holes()}"
         return notebook_html(facts_part(title, facts), _first_holes(self.holes))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._rows import library
 from . import _arrow
 from ._decode import decode_tables
-from ._plan import UNDATED
+from ._plan import NO_MONTH
 from ._read import bodies, conform, coverage, scan, unit_of_body
 from ._schemas import public_schema
 from ._storage_types import to_storage_types
@@ -36,12 +36,12 @@ def history(store: Store, units: Sequence[str], until: int | None = None) -> "py
     """
     players: list[Row] = []
     for first in range(0, len(units), _BATCH_SIZE):
-        for rows in _rosters(store, units[first : first + _BATCH_SIZE], [UNDATED]):
-            known: dict[Key, Row] = {}
+        for rows in _rosters(store, units[first : first + _BATCH_SIZE], [NO_MONTH]):
+            players_by_key: dict[Key, Row] = {}
             for row in rows:
                 if until is None or row["sequence"] <= until:
-                    known = _next(known, _listed(row), row["served_at"] or row["stored_at"])
-            players += known.values()
+                    players_by_key = _next(players_by_key, _players_of(row), row["served_at"] or row["stored_at"])
+            players += players_by_key.values()
     return _arrow.table(players, to_storage_types(_arrow.empty(public_schema("players"))).schema)
 
 
@@ -54,17 +54,21 @@ def _rosters(store: Store, units: Iterable[str], months: Iterable[str] | None = 
     return [sorted(rows, key=itemgetter("sequence")) for rows in by_team.values()]
 
 
-def _next(known: Mapping[Key, Row], players: Iterable[Row], at: datetime) -> dict[Key, Row]:
-    listed: dict[Key, Row] = {}
+def _next(existing_players: Mapping[Key, Row], players: Iterable[Row], at: datetime) -> dict[Key, Row]:
+    current: dict[Key, Row] = {}
     seen: Counter[int] = Counter()
     for player in players:
         # A roster may list a player twice.
         key = (player["player_id"], seen[player["player_id"]])
         seen[player["player_id"]] += 1
-        first = known.get(key, {}).get("listed_from", at)
-        listed[key] = {**player, "listed_from": first, "listed_until": None}
-    gone = {key: {**row, "listed_until": row["listed_until"] or at} for key, row in known.items() if key not in listed}
-    return {**listed, **gone}
+        first = existing_players.get(key, {}).get("listed_from", at)
+        current[key] = {**player, "listed_from": first, "listed_until": None}
+    former = {
+        key: {**row, "listed_until": row["listed_until"] or at}
+        for key, row in existing_players.items()
+        if key not in current
+    }
+    return {**current, **former}
 
 
 def stints(store: Store, at: datetime | None) -> "pyarrow.Table":
@@ -75,23 +79,23 @@ def stints(store: Store, at: datetime | None) -> "pyarrow.Table":
     pa: Any = library("pyarrow", "archive")
     units = [row["unit"] for row in coverage(store, ("unit", "operation")) if row["operation"] == "roster"]
     names = dict(scan(store, "team").select("team_id", "name").collect().iter_rows())
-    found = []
+    all_stints = []
     for rows in _rosters(store, units):
-        rosters = ((row["served_at"] or row["stored_at"], _listed(row)) for row in rows)
-        found += [{**row, "team_name": names.get(row["team_id"])} for row in _stints(rosters)]
-    found = [
+        rosters = ((row["served_at"] or row["stored_at"], _players_of(row)) for row in rows)
+        all_stints += [{**row, "team_name": names.get(row["team_id"])} for row in _stints(rosters)]
+    all_stints = [
         row
-        for row in found
+        for row in all_stints
         if at is None or (row["listed_from"] <= at and (row["listed_until"] is None or at < row["listed_until"]))
     ]
-    found.sort(key=lambda row: (row["player_id"], row["listed_from"], row["team_id"]))
+    all_stints.sort(key=lambda row: (row["player_id"], row["listed_from"], row["team_id"]))
     target = public_schema("players")
     place = target.get_field_index("listed_from")
     target = target.insert(place, pa.field("team_name", pa.string()))
-    return conform(pa.Table.from_pylist(found, to_storage_types(target.empty_table()).schema), target)
+    return conform(pa.Table.from_pylist(all_stints, to_storage_types(target.empty_table()).schema), target)
 
 
-def _listed(row: Row) -> list[Row]:
+def _players_of(row: Row) -> list[Row]:
     """Return the players of a stored roster; a withdrawn one lists nobody."""
     if row["body"] is None:
         return []

@@ -154,7 +154,7 @@ def _listing_fields(pa: Any) -> list[Any]:
 
 def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":
     """Add the partition column."""
-    return rows.append_column(MONTH, _arrow.repeated(month, rows.num_rows))
+    return rows.append_column(MONTH, _arrow.repeat(month, rows.num_rows))
 
 
 def with_comments(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":

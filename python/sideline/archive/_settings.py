@@ -24,8 +24,8 @@ class Settings:
 
     max_chunk_units: int = 400
     max_chunk_bytes: int = 48 * _MIB
-    """Units, or bytes of their bodies, from which on a step ends a chunk. A kill loses what is not stored yet: up to
-    two chunks, and the steps that are fetched and read."""
+    """Units, or bytes of their bodies, from which on a step ends a chunk. A kill loses bodies that are not stored yet:
+    up to two chunks, and the steps that are fetched and read."""
 
     compact_interval: int = 8
     """Chunks between two compactions. Each chunk has the list of each table's files in memory: they must stay few."""

@@ -13,9 +13,9 @@ from .._rows import library
 from . import _arrow, _plan
 from ._body import body_id
 from ._life import COMPLETE
-from ._listing import Event, Game, Received, Session, element, events as listed_in
+from ._listing import Event, Game, Origin, Session, element, events as listed_in
 from ._memory import trim
-from ._plan import GAME_OPERATIONS, LIST_OPERATIONS, SESSION_OPERATIONS, UNDATED
+from ._plan import GAME_OPERATIONS, LIST_OPERATIONS, NO_MONTH, SESSION_OPERATIONS
 from ._raw import interrupted_units
 from ._read import bodies, check_missing, coverage_of, require, to_views
 from ._schemas import MONTH, internal_schemas
@@ -116,7 +116,7 @@ class Settled:
         for body in bodies(self._store, entries=by_entry, months=months):
             row = by_entry[body["entry"]]
             raw = element(row["operation"] == "game", body["body"])
-            yield from listed_in([raw], row["team_id"], Received(body["stored_at"])).events
+            yield from listed_in([raw], row["team_id"], Origin(body["stored_at"])).events
 
     def drop_settled_games(
         self, games: Sequence[Game], unsettled_events: Collection[str], clock: datetime
@@ -135,7 +135,7 @@ class Settled:
         if settled_games:
             names = _texts(f"schedule/{game.id}" for game in settled_games)
             self.units.append(names)
-            if (at := settled_games[0].received.served_at) is not None and "schedule" in self._operations:
+            if (at := settled_games[0].origin.served_at) is not None and "schedule" in self._operations:
                 self.listings.append((names, at))
         return [game for game in games if game.id not in settled_ids]
 
@@ -168,7 +168,7 @@ class Settled:
 
     def _is_settled(self, event: Event, row: Mapping[str, Any]) -> bool:
         is_whole = event.problem is None and event.are_sessions_known and event.id not in self._holes
-        is_own = event.received.team_id in event.teams
+        is_own = event.origin.team_id in event.teams
         over_at = None if row["over_at"] is None else datetime.fromtimestamp(row["over_at"] / 1e6, UTC)
         is_same = row["team_id"] == event.team_id and over_at == event.over_at
         return is_whole and is_own and is_same and _is_same(event.body, row)
@@ -190,7 +190,7 @@ class Settled:
         names = _texts(_plan.of_event(event).name for event in events)
         self.event_ids.append(ids)
         self.units.append(names)
-        if (at := events[0].received.served_at) is not None:
+        if (at := events[0].origin.served_at) is not None:
             self.listings.append((ids, at))
 
     def _read(self, month: str, clock: datetime) -> None:
@@ -269,7 +269,7 @@ def _is_one_of(column: Any, values: Iterable[str]) -> Any:
 def _by_month(pairs: "Iterable[tuple[str, Any]]") -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = {}
     for month, item in pairs:
-        if month != UNDATED:
+        if month != NO_MONTH:
             groups.setdefault(month, []).append(item)
     return groups
 
@@ -320,8 +320,8 @@ class Ledger:
             check_missing(store, ["raw"])
         self._settled_entries: Settled | None = None
         self._by_month: dict[str, set[str]] = {}
-        self._add(() if self._table is None else store.select(self._table, months=[UNDATED]))
-        self._interrupted_in(UNDATED)
+        self._add(() if self._table is None else store.select(self._table, months=[NO_MONTH]))
+        self._interrupted_in(NO_MONTH)
 
     @property
     def is_new(self) -> bool:
@@ -345,7 +345,7 @@ class Ledger:
         months = [
             month
             for month in self._stored_months()
-            if f"{start - _DAY:%Y-%m}" <= month[:7] <= f"{end + _DAY:%Y-%m}" and month != UNDATED
+            if f"{start - _DAY:%Y-%m}" <= month[:7] <= f"{end + _DAY:%Y-%m}" and month != NO_MONTH
         ]
         for month in {month[:7] for month in months}:
             self._interrupted_in(month)
@@ -359,16 +359,18 @@ class Ledger:
         The row of a settled entry would look like one that its list does not have any more.
         """
         names = ("game", "team_events", "schedule")
-        months = {key: [self.rows.get(f"{name}/{key}", {MONTH: UNDATED})[MONTH] for name in names] for key in event_ids}
+        months = {
+            key: [self.rows.get(f"{name}/{key}", {MONTH: NO_MONTH})[MONTH] for name in names] for key in event_ids
+        }
         # The row of an event that was missed has no month.
-        ids = [key for key, found_months in months.items() if {*found_months} == {UNDATED}]
+        ids = [key for key, found_months in months.items() if {*found_months} == {NO_MONTH}]
         if self._table is None or not ids:
             return
         before = len(self.rows)
         for texts in (("event_id", ids), ("unit", [f"{name}/{key}" for name in names for key in ids])):
             self._add(self._without_settled(self._store.select(self._table, texts=texts), unsettled_events))
         if len(self.rows) > before:
-            for month in {row[MONTH][:7] for row in self.rows.values() if row[MONTH] != UNDATED}:
+            for month in {row[MONTH][:7] for row in self.rows.values() if row[MONTH] != NO_MONTH}:
                 self._interrupted_in(month)
 
     def games_of(self, events: Iterable[Event]) -> set[str]:

@@ -15,7 +15,7 @@ from .._rows import library
 from . import _audits, _baseline, _read
 from ._baseline import Baseline
 from ._life import COMPLETE, SEVERITY, Observation, Phase, State, after, state_of, verdict as verdict_of
-from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS, TABLES, UNDATED, is_list
+from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, NO_MONTH, RESOURCES, SOURCES_OF_ANSWERS, TABLES, is_list
 from ._raw import interrupted_units
 from ._schemas import MONTH
 from ._store import Store
@@ -35,7 +35,7 @@ _FALLBACK_DELAY = timedelta(days=1)
 _FEW_ROWS_DIVISOR = 20
 """A session with fewer than the usual rows divided by this is suspicious."""
 
-_CANCELLED = {"CANCELED", "CANCELLED"}
+_CANCELLATION_STATUSES = {"CANCELED", "CANCELLED"}
 
 _UNREADABLE_PREFIX = "event/"
 
@@ -106,15 +106,15 @@ def status(
         unknown_teams -= set(_read.columns_of(store, "coverage", ("team_id",))["team_id"])
     for games, units in _parts(store, ledger):
         unknown_teams.difference_update(*(game.teams for game in games))
-        selected = [
+        selected_games = [
             game
             for game in sorted(games, key=_order)
             if (team_ids is None or set(team_ids) & set(game.teams))
             and (since is None or game.starts_at is None or game.starts_at >= since)
         ]
-        rows = judge.verdicts(selected, units, _violations(rows_of_rules(selected)))
+        rows = judge.verdicts(selected_games, units, _violations(rows_of_rules(selected_games)))
         rows = _with_answers(rows, units, signatures_of_rows)
-        at = {game.id: game.starts_at for game in selected}
+        at = {game.id: game.starts_at for game in selected_games}
         starts += [at[row["game_id"]] for row in rows]
         parts.append(_arrow(rows))
     if unknown_teams:
@@ -135,8 +135,10 @@ def _audit(store: Store) -> "Callable[[Sequence[_Game]], Iterator[Row]]":
     auditor = _audits.Auditor(store)
 
     def violations_of(games: Sequence[_Game]) -> Iterator[Row]:
-        finished = [game.id for game in games if any(row["operation"] == "game" and row["final"] for row in game.units)]
-        return (row for run in auditor.of_events(finished) for row in run.to_dicts()) if finished else iter(())
+        final_games = [
+            game.id for game in games if any(row["operation"] == "game" and row["final"] for row in game.units)
+        ]
+        return (row for run in auditor.of_events(final_games) for row in run.to_dicts()) if final_games else iter(())
 
     return violations_of
 
@@ -176,7 +178,7 @@ def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Gam
                 yield row
 
     is_malformed = pl.col("unit").str.starts_with(_UNREADABLE_PREFIX)
-    lists = [row for row in units_of([UNDATED]) if is_list(row["unit"]) or _is_malformed(row)]
+    lists = [row for row in units_of([NO_MONTH]) if is_list(row["unit"]) or _is_malformed(row)]
     names = {row["unit"] for row in lists}
     schedule = _read.scan(store, "games").select(*_SCHEDULE_COLUMNS).collect()
     of_games = ledger.filter(pl.col("game_id").is_not_null() & ~is_malformed)
@@ -255,7 +257,7 @@ class _Judge:
             units: the rows of `coverage` of the games.
             violations: violations of the stored tables, with the `tables` of their rule and those that it `needs`.
         """
-        violated = _violated(violations, units)
+        rules_of_table = _violated_rules(violations, units)
         # An operation without data for any game is not offered by the service.
         operations = [operation for operation in _JUDGED_OPERATIONS if operation in self.baseline.operations]
         return [
@@ -263,7 +265,7 @@ class _Judge:
             for game in games
             for operation in operations
             if self._was_requested(game, operation)
-            for row in self._rows_of(game, operation, violated)
+            for row in self._rows_of(game, operation, rules_of_table)
         ]
 
     def _was_requested(self, game: _Game, operation: str) -> bool:
@@ -275,14 +277,16 @@ class _Judge:
         requested_by = self.baseline.requested_by
         return not syncs or any(at not in requested_by or operation in requested_by[at] for at in syncs)
 
-    def _rows_of(self, game: _Game, operation: str, violated: Mapping[tuple[str, str], Sequence[str]]) -> list[Row]:
+    def _rows_of(
+        self, game: _Game, operation: str, rules_of_table: Mapping[tuple[str, str], Sequence[str]]
+    ) -> list[Row]:
         """Return the rows of an operation's tables."""
         of_table = [row for row in game.units if row["operation"] == operation and not _is_malformed(row)]
         delay = self.baseline.delays.get(operation)
         unit_verdicts = [self._unit_verdict(row, game, delay) for row in of_table]
         if any(verdict != "withdrawn" for verdict, _ in unit_verdicts):
             # Withdrawn sessions leave no row behind.
-            unit_verdicts = [one for one in unit_verdicts if one[0] != "withdrawn"]
+            unit_verdicts = [unit_verdict for unit_verdict in unit_verdicts if unit_verdict[0] != "withdrawn"]
         verdict, reason = _without_units(game, operation, delay, self.clock)
         if not unit_verdicts:
             unit_verdicts = [(verdict, reason)]
@@ -295,20 +299,22 @@ class _Judge:
         ]
         unit_verdicts += [("degraded", concern) for concern in game.concerns]
         is_checked = _is_checked(operation, game)
-        listed = [row["listed_at"] for row in of_table if row["status"] != "withdrawn"]
+        listing_times = [row["listed_at"] for row in of_table if row["status"] != "withdrawn"]
         rows = []
         for table in RESOURCES[operation].tables:
-            whole = unit_verdicts + [("degraded", f"violates {rule}") for rule in violated.get((game.id, table), ())]
-            verdict = min((one for one, _ in whole), key=SEVERITY.index)
+            table_verdicts = unit_verdicts + [
+                ("degraded", f"violates {rule}") for rule in rules_of_table.get((game.id, table), ())
+            ]
+            verdict = min((unit_verdict for unit_verdict, _ in table_verdicts), key=SEVERITY.index)
             rows.append(
                 {
                     "game_id": game.id,
                     "table": table,
                     "status": verdict,
                     "checked": is_checked,
-                    "reasons": _reasons(whole, verdict, is_checked=is_checked),
+                    "reasons": _reasons(table_verdicts, verdict, is_checked=is_checked),
                     "last_changed": max((row["stored_at"] for row in of_table if row["stored_at"]), default=None),
-                    "last_listed": min(listed) if listed and None not in listed else None,
+                    "last_listed": min(listing_times) if listing_times and None not in listing_times else None,
                     "usual_delay_s": None if delay is None else delay.total_seconds(),
                 }
             )
@@ -343,7 +349,11 @@ halves of a game, the sum of a team's players, and possessions of two teams."""
 _JUDGED_OPERATIONS = (
     "schedule",
     "game",
-    *(name for name, one in RESOURCES.items() if one.key in ("game_id", "session_id") and name != "schedule"),
+    *(
+        name
+        for name, declaration in RESOURCES.items()
+        if declaration.key in ("game_id", "session_id") and name != "schedule"
+    ),
 )
 """Operations whose tables belong to games. The key of a game's own event is `event_id`."""
 
@@ -393,13 +403,15 @@ def _reason(row: Row, game: _Game, verdict: str, clock: datetime, window: timede
 
 
 def _reasons(verdicts_of_units: Iterable[tuple[str, str]], verdict: str, *, is_checked: bool) -> list[str]:
-    reasons = list(dict.fromkeys(reason for one, reason in verdicts_of_units if one == verdict and reason))
+    reasons = list(
+        dict.fromkeys(reason for unit_verdict, reason in verdicts_of_units if unit_verdict == verdict and reason)
+    )
     return reasons if is_checked or verdict != "available" else [*reasons, "not checkable"]
 
 
 def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: datetime) -> tuple[str, str]:
     """Return the verdict on a table without any planned unit for this game."""
-    if game.status in _CANCELLED:
+    if game.status in _CANCELLATION_STATUSES:
         return "withdrawn", f"the schedule says {game.status}"
     if game.units and all(row["status"] == "withdrawn" for row in game.units):
         return "withdrawn", "no list has it any more"
@@ -465,11 +477,11 @@ def _games(
                 game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None
             )
     # A malformed entry may belong to any game if its id is of no known game or practice.
-    unknown = [row for name, row in holes.items() if name not in existing_ids]
+    new_holes = [row for name, row in holes.items() if name not in existing_ids]
     for game in games.values():
         if (hole := holes.get(game.id)) is not None:
             game.concerns.append(f"its event: {hole['error']}")
-        for row in [*lists, *unknown]:
+        for row in [*lists, *new_holes]:
             if (row["team_id"] is None or row["team_id"] in game.teams or not game.teams) and _holds(row, game):
                 game.concerns.append(f"{row['unit']}: {row['error'] or row['status']}")
         if not game.units or all(row["operation"] != "game" for row in game.units):
@@ -490,7 +502,7 @@ def _is_malformed(row: Row) -> bool:
     return bool(row["unit"].startswith(_UNREADABLE_PREFIX))
 
 
-def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
+def _violated_rules(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
     """Return the rules that each game and table violates, except those that only contradict missing rows."""
     holes = {
         (row["game_id"], table)
@@ -501,7 +513,7 @@ def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str
     tables_with_units = {(row["game_id"], table) for row in units for table in RESOURCES[row["operation"]].tables}
     of_games = {table for operation in _JUDGED_OPERATIONS for table in RESOURCES[operation].tables}
     game_of = {row["session_id"]: row["game_id"] for row in units if row["session_id"] is not None}
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    rules: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in violations:
         game: Any = row["game_id"] or game_of.get(row["session_id"])
         if any(
@@ -512,9 +524,9 @@ def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str
         # Without a session, nothing of the game is complete; otherwise all tables of a body are as good as it.
         tables = TABLES if row["rule"] == "games_have_all_sessions" else _with_neighbours(row["tables"])
         for table in tables if game is not None else ():
-            if row["rule"] not in found[game, table]:
-                found[game, table].append(row["rule"])
-    return found
+            if row["rule"] not in rules[game, table]:
+                rules[game, table].append(row["rule"])
+    return rules
 
 
 def _with_neighbours(tables: Iterable[str]) -> set[str]:

@@ -52,10 +52,10 @@ _ROW_SIZE = 200
 
 def is_in(column: str, values: Iterable[object]) -> str:
     """Return a predicate: the column has one of the values. The bounds let readers skip files without them."""
-    listed = sorted(values)  # type: ignore[type-var]
-    if not listed:
+    texts = sorted(values)  # type: ignore[type-var]
+    if not texts:
         return "false"
-    return f"{is_between(column, listed[0], listed[-1])} AND {column} IN ({', '.join(map(_literal, listed))})"
+    return f"{is_between(column, texts[0], texts[-1])} AND {column} IN ({', '.join(map(_literal, texts))})"
 
 
 def is_between(column: str, first: object, last: object) -> str:
@@ -73,19 +73,19 @@ def name_of(table: "DeltaTable") -> str:
 
 def listed_files(table: "DeltaTable", column: str | None = None) -> list[dict[str, Any]]:
     """Return the path and month of each file, and the bounds of a column where the log has them."""
-    actions = _arrow.imported(table.get_add_actions(flatten=True))
+    actions = _arrow.import_table(table.get_add_actions(flatten=True))
     bounds = () if column is None else (f"min.{column}", f"max.{column}")
-    wanted = ["path", "size_bytes", MONTH_OF_FILE, *bounds]
+    columns = ["path", "size_bytes", MONTH_OF_FILE, *bounds]
     # Not all: to turn times into Python values imports pandas.
-    has = [name for name in wanted if name in actions.column_names]
-    files: list[dict[str, Any]] = actions.select(has).to_pylist()
+    present_columns = [name for name in columns if name in actions.column_names]
+    files: list[dict[str, Any]] = actions.select(present_columns).to_pylist()
     return files
 
 
 def is_outside(file: Mapping[str, Any], column: str, bounds: tuple[str, str]) -> bool:
     """Return whether none of a file's texts in a column lies between the bounds."""
-    least, most = file.get(f"min.{column}"), file.get(f"max.{column}")
-    return least is not None and most is not None and (bounds[1] < least or most < bounds[0])
+    lower, upper = file.get(f"min.{column}"), file.get(f"max.{column}")
+    return lower is not None and upper is not None and (bounds[1] < lower or upper < bounds[0])
 
 
 def _may_have(group: Any, column: str, bounds: tuple[str, str]) -> bool:
@@ -108,7 +108,7 @@ def with_columns(
     present = set(rows.schema.names)
     lacks = {name: pa.nulls(rows.num_rows, schema.field(name).type) for name in names if name not in present}
     if MONTH in lacks and month is not None:
-        lacks[MONTH] = _arrow.repeated(month, rows.num_rows)
+        lacks[MONTH] = _arrow.repeat(month, rows.num_rows)
     return pa.RecordBatch.from_arrays([lacks[name] if name in lacks else rows[name] for name in names], list(names))
 
 
@@ -124,8 +124,8 @@ def _folder_table() -> Any:
     class FolderTable(deltalake.DeltaTable):  # type: ignore[misc] # an optional library
         """A table in a folder. `DeltaTable` percent-encodes paths of files, which readers do not decode."""
 
-        def file_uris(self, *arguments: Any, **named: Any) -> list[str]:
-            return [unquote(path) for path in super().file_uris(*arguments, **named)]
+        def file_uris(self, *arguments: Any, **options: Any) -> list[str]:
+            return [unquote(path) for path in super().file_uris(*arguments, **options)]
 
     return FolderTable
 
@@ -164,7 +164,7 @@ class Store:
         """The number of this writer's last lease, which its commits record; it refuses nothing."""
         self.written: set[str] = set()
         """The names of the tables that this object has written since they were last compacted."""
-        self._kept: dict[str, DeltaTable] = {}
+        self._tables: dict[str, DeltaTable] = {}
         """Opened tables that no thread uses now."""
         self._files: dict[tuple[str, ...], dict[str, pyarrow.Table]] = {}
         """For each table and its columns, the rows of its files, by their paths."""
@@ -211,7 +211,7 @@ class Store:
     def keep(self, table: "DeltaTable | None") -> None:
         """Take back an opened table, if there is one, that the caller no longer uses, until `forget_files`."""
         if table is not None:
-            self._kept[name_of(table)] = table
+            self._tables[name_of(table)] = table
 
     def reopen(self, name: str) -> "DeltaTable | None":
         """Return the current table. Of one that was kept, only what is new in its log is read.
@@ -219,7 +219,7 @@ class Store:
         It is the caller's alone: in two threads, one would wait for the table and the other for Python's lock.
         """
         deltalake: Any = library("deltalake", "archive")
-        table = self._kept.pop(name, None)
+        table = self._tables.pop(name, None)
         if self.logs is not None:
             try:
                 return self.logs.open(name, table if table is not None and self.logs.has(table) else None)
@@ -236,7 +236,7 @@ class Store:
 
     def take(self, name: str) -> "DeltaTable | None":
         """Return the table as it was when it was kept, or else the current one."""
-        return self._kept.pop(name, None) or self.reopen(name)
+        return self._tables.pop(name, None) or self.reopen(name)
 
     def in_place(self, table: "DeltaTable") -> "DeltaTable":
         """Return an opened table for deltalake to write or read: if it is of a copied log, the one in the bucket."""
@@ -244,8 +244,8 @@ class Store:
         if self.logs is None or not self.logs.has(table):
             return table
         address = f"{self.root}/{name_of(table)}"
-        made: DeltaTable = self.options.open(deltalake.DeltaTable, address, version=table.version())
-        return made
+        delta_table: DeltaTable = self.options.open(deltalake.DeltaTable, address, version=table.version())
+        return delta_table
 
     def open_checked(self, name: str) -> "DeltaTable | None":
         """Return the table for reading; raises `DecodeError` if one of its files is damaged."""
@@ -279,7 +279,7 @@ class Store:
                 if self.logs is not None:
                     self.logs.create(name, 0, text_of_creation(self.root, name, create))
                     continue
-                made: DeltaTable = self.options.open(create, f"{self.root}/{name}")
+                delta_table: DeltaTable = self.options.open(create, f"{self.root}/{name}")
             except OSError as error:
                 raise translate_error(self.root, error) from None
             except deltalake.exceptions.DeltaError as error:
@@ -288,7 +288,7 @@ class Store:
                     raise translate_error(self.root, error) from None
                 self.wait(attempt)
             else:
-                return made
+                return delta_table
         raise AssertionError
 
     def rows(
@@ -299,28 +299,28 @@ class Store:
         pa: Any = library("pyarrow", "archive")
         name = name_of(table)
         schema = internal_schemas()[name]
-        wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
+        selected_schema = schema if columns is None else pa.schema([schema.field(column) for column in columns])
         files = {file["path"]: file for file in listed_files(table)}
-        before = self._files.get((name, *wanted.names), {})
+        before = self._files.get((name, *selected_schema.names), {})
 
         def read(file: Mapping[str, Any]) -> "pyarrow.Table":
-            rows = self.rows_of_file(table, file, wanted.names)
+            rows = self.rows_of_file(table, file, selected_schema.names)
             # deltalake's own update writes views of strings.
-            rows = rows.cast(pa.schema([wanted.field(column) for column in rows.column_names]))
-            return in_month(rows, file.get(MONTH_OF_FILE, "")) if MONTH in wanted.names else rows
+            rows = rows.cast(pa.schema([selected_schema.field(column) for column in rows.column_names]))
+            return in_month(rows, file.get(MONTH_OF_FILE, "")) if MONTH in selected_schema.names else rows
 
-        found = {
+        new_rows = {
             path: before[path] if path in before else read(file)
             for path, file in files.items()
             if months is None or file.get(MONTH_OF_FILE) in months
         }
         # A new dict, without files that were replaced: another thread may read the one before.
-        current = {path: rows for path, rows in before.items() if path in files} | found
+        current = {path: rows for path, rows in before.items() if path in files} | new_rows
         is_kept = sum(rows.nbytes for rows in current.values()) <= self.settings.max_kept_bytes
-        self._files[name, *wanted.names] = current if is_kept else {}
-        return pa.concat_tables([_arrow.empty(wanted), *found.values()], promote_options="permissive").select(
-            wanted.names
-        )
+        self._files[name, *selected_schema.names] = current if is_kept else {}
+        return pa.concat_tables(
+            [_arrow.empty(selected_schema), *new_rows.values()], promote_options="permissive"
+        ).select(selected_schema.names)
 
     def batches(
         self,
@@ -339,26 +339,28 @@ class Store:
         """
         parquet: Any = library("pyarrow.parquet", "archive")
         schema = schema or internal_schemas()[name_of(table)]
-        column, wanted = texts or (None, ())
-        if column is not None and not wanted:
+        column, values = texts or (None, ())
+        if column is not None and not values:
             return
-        bounds = (min(wanted, default=""), max(wanted, default=""))
+        bounds = (min(values, default=""), max(values, default=""))
         for file in listed_files(table, column):
             month = file.get(MONTH_OF_FILE)
             is_other_month = months is not None and month not in months
             if is_other_month or (column is not None and is_outside(file, column, bounds)):
                 continue
-            with self.open_file(table, file) as opened:
-                stored = parquet.ParquetFile(opened)
+            with self.open_file(table, file) as stream:
+                file_rows = parquet.ParquetFile(stream)
                 # pyarrow converts the whole schema for each use.
-                names = list({*columns, column} & {*stored.schema_arrow.names})
-                groups = list(range(stored.num_row_groups))
+                names = list({*columns, column} & {*file_rows.schema_arrow.names})
+                groups = list(range(file_rows.num_row_groups))
                 if column is not None:
-                    groups = [group for group in groups if _may_have(stored.metadata.row_group(group), column, bounds)]
-                    keys = ((group, stored.read_row_group(group, [column])[column]) for group in groups)
-                    groups = [group for group, key in keys if True in has_one(key, wanted).to_pylist()]
-                for batch in stored.iter_batches(size, groups, names, use_threads=False):
-                    rows = batch if column is None else batch.filter(has_one(batch[column], wanted))
+                    groups = [
+                        group for group in groups if _may_have(file_rows.metadata.row_group(group), column, bounds)
+                    ]
+                    keys = ((group, file_rows.read_row_group(group, [column])[column]) for group in groups)
+                    groups = [group for group, key in keys if True in has_one(key, values).to_pylist()]
+                for batch in file_rows.iter_batches(size, groups, names, use_threads=False):
+                    rows = batch if column is None else batch.filter(has_one(batch[column], values))
                     yield with_columns(rows, columns, schema, month)
 
     def select(
@@ -375,7 +377,7 @@ class Store:
         pc: Any = library("pyarrow.compute", "archive")
         schema = internal_schemas()[name_of(table)]
         names = schema.names if columns is None else list(columns)
-        counts = _arrow.imported(table.get_add_actions(flatten=True))["num_records"].to_pylist()
+        counts = _arrow.import_table(table.get_add_actions(flatten=True))["num_records"].to_pylist()
         if sum(count or 0 for count in counts) * _ROW_SIZE > self.settings.max_kept_bytes:
             yield from self.batches(table, texts, columns=names, months=months)
             return
@@ -391,7 +393,7 @@ class Store:
         """Drop the rows of files that were read, and opened tables."""
         self._files.clear()
         self._objects.clear()
-        self._kept.clear()
+        self._tables.clear()
 
     @property
     def can_add_files(self) -> bool:
@@ -419,11 +421,11 @@ class Store:
         if self.logs is None or file["size_bytes"] > _MAX_WHOLE_OBJECT:
             return self._filesystem(table).open_input_file(unquote(file["path"]))
         path = f"{name_of(table)}/{unquote(file['path'])}"
-        found = self._objects.get(path)
-        if found is None:
-            found = bytes(library("obstore", "bucket").get(self.bucket, path).bytes())
-            self.keep_object(path, found)
-        return pa.BufferReader(found)
+        body = self._objects.get(path)
+        if body is None:
+            body = bytes(library("obstore", "bucket").get(self.bucket, path).bytes())
+            self.keep_object(path, body)
+        return pa.BufferReader(body)
 
     def keep_object(self, path: str, data: bytes) -> None:
         """Keep what a small object of the bucket holds until `forget_files`; the oldest ones make room."""
@@ -438,8 +440,8 @@ class Store:
     def rows_of_file(self, table: "DeltaTable", file: Mapping[str, Any], columns: Sequence[str]) -> "pyarrow.Table":
         """Return those of the columns that the file has."""
         parquet: Any = library("pyarrow.parquet", "archive")
-        with self.open_file(table, file) as opened:
-            return parquet.ParquetFile(opened, pre_buffer=True).read(columns, use_threads=False)
+        with self.open_file(table, file) as stream:
+            return parquet.ParquetFile(stream, pre_buffer=True).read(columns, use_threads=False)
 
     def _filesystem(self, table: "DeltaTable") -> Any:
         """Return the file system of the table's folder."""
@@ -457,9 +459,9 @@ class Store:
         `rows` is called again for each attempt, because a reader can be read once.
         """
         for attempt in range(_MAX_ATTEMPTS):
-            found = rows()
-            table = self.open_or_create(name, found.schema)
-            if self.try_replace(table, found, predicate, last=attempt == _MAX_ATTEMPTS - 1):
+            new_rows = rows()
+            table = self.open_or_create(name, new_rows.schema)
+            if self.try_replace(table, new_rows, predicate, last=attempt == _MAX_ATTEMPTS - 1):
                 self.keep(table)
                 return
             self.wait(attempt)
@@ -469,7 +471,7 @@ class Store:
         growth = "merge" if predicate else "overwrite"
         return self._try_write(table, rows, last=last, mode="overwrite", predicate=predicate, schema_mode=growth)
 
-    def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
+    def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **options: Any) -> bool:
         deltalake: Any = library("deltalake", "archive")
         name = name_of(table)
         self.written.add(name)
@@ -480,7 +482,7 @@ class Store:
                 rows,
                 writer_properties=self.writer_properties(name),
                 commit_properties=self.commit_properties(),
-                **how,
+                **options,
             )
         except deltalake.exceptions.CommitFailedError:
             # Another writer changed rows that the predicate matches, or created the table.

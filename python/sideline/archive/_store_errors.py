@@ -82,12 +82,12 @@ def check_files(root: str, name: str, table: "DeltaTable") -> None:
     for path, size in _files(table):
         file = Path(root) / name / path
         try:
-            found = file.stat().st_size
+            actual_size = file.stat().st_size
         except FileNotFoundError:
-            found = None
-        if found != size:
-            what = "is missing" if found is None else f"has {found} bytes, but {size} were written"
-            raise DecodeError(f"{file} {what}: {remedy(name)}")
+            actual_size = None
+        if actual_size != size:
+            problem = "is missing" if actual_size is None else f"has {actual_size} bytes, but {size} were written"
+            raise DecodeError(f"{file} {problem}: {remedy(name)}")
 
 
 def check_log(root: str, name: str) -> bool:
@@ -148,6 +148,6 @@ def remedy(name: str) -> str:
 
 
 def _files(table: "DeltaTable") -> "list[tuple[str, int]]":
-    actions = _arrow.imported(table.get_add_actions())
+    actions = _arrow.import_table(table.get_add_actions())
     paths, sizes = (actions.column(name).to_pylist() for name in ("path", "size_bytes"))
     return [(unquote(path), size) for path, size in zip(paths, sizes, strict=True)]

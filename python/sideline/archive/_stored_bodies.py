@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._fetch import Outcome
-from ._plan import UNDATED, UNDATED_OPERATIONS
+from ._plan import NO_MONTH, UNDATED_OPERATIONS
 from ._raw import UNDECODABLE, WITHDRAWN, add_bodies
 from ._read import to_dicts
 from ._schemas import MONTH, internal_schemas
@@ -102,7 +102,7 @@ def _places_before(
 def places_of(store: Store, table: "DeltaTable", units: Collection[str]) -> list[Row]:
     """Return the rows of units in an opened table `raw`, without their bodies."""
     is_undated = all(unit.partition("/")[0] in UNDATED_OPERATIONS for unit in units)
-    batches = store.select(table, _PLACE_COLUMNS, ("unit", units), [UNDATED] if is_undated else None)
+    batches = store.select(table, _PLACE_COLUMNS, ("unit", units), [NO_MONTH] if is_undated else None)
     return [row for batch in batches for row in to_dicts(batch)]
 
 

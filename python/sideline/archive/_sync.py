@@ -20,7 +20,7 @@ from ._fetch import Fetched, Outcome, fetch, read
 from ._leases import PART_COUNT, Leases, leases
 from ._ledger import mark_listed, remove_holes, update_facts, update_holes
 from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
-from ._listing import Event, Received, fragment, moment
+from ._listing import Event, Origin, fragment, moment
 from ._memory import trim
 from ._packed import pack
 from ._pipeline import Pipeline, steps_of
@@ -55,7 +55,7 @@ class Sync:
         store: Store,
         client: "Client",
         *,
-        wanted: frozenset[str],
+        operations: frozenset[str],
         window: timedelta | None,
         clock: Callable[[], datetime] | None,
         progress: ProgressOption,
@@ -68,17 +68,17 @@ class Sync:
         self._fresh_after = fresh_after
         self._settings = store.settings
         self._client = client
-        self._wanted = wanted
+        self._operations = operations
         self._window = window
         self._progress = progress
         self._id = uuid.uuid4().hex
         self._ledger = Ledger(store)
-        self._known = self._ledger.rows
-        self._settled_entries = self._ledger.find_settled(wanted, window)
+        self._existing_rows = self._ledger.rows
+        self._settled_entries = self._ledger.find_settled(operations, window)
         self._lists = Discovery(client, clock, self._settled_entries, self._is_practice, self._has_team)
         self._owners: dict[str, str] = {}
         """The event that first listed a session, by its id."""
-        self._listed: dict[str, datetime] = {}
+        self._listing_times: dict[str, datetime] = {}
         """When events and entries were listed that are not written again."""
         self._sizes: dict[str, tuple[int, int]] = {}
         self._body_size = min(
@@ -110,7 +110,7 @@ class Sync:
                 check_range(start, None, end)
             first, last = self._range(start, end)
             self._scope = Scope(team_ids=team_ids, start=first, end=last)
-            lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
+            lists.read_lists(team_ids, start, end, with_teams="teams" in self._operations)
             self._ledger.read_range(first, last, lists.events)
             self._ledger.read_events({*lists.events, *lists.games}, lists.events)
             lists.read_games(self._events_by_id(first, last, are_all_teams=team_ids is None))
@@ -124,8 +124,8 @@ class Sync:
             self._ledger.read_events(previous_ids, previous_ids)
             lists.read_games(sorted(previous_ids))
             self._scope = Scope(game_ids={*game_ids, *previous_ids})
-        self._context = Context(self._id, lists.clock, self._known)
-        if lists.are_all_ids_unknown(team_ids, game_ids, self._known):
+        self._context = Context(self._id, lists.clock, self._existing_rows)
+        if lists.are_all_ids_unknown(team_ids, game_ids, self._existing_rows):
             self._add([*lists.outcomes, *lists.missing_games])
             return
         withdrawn = self._withdrawals(first, last) if game_ids is None else []
@@ -133,7 +133,7 @@ class Sync:
         self._ledger.release()
         self._update_holes(problems)
         self._remove_void_holes()
-        self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
+        self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._existing_rows)])
         self._add([*lists.outcomes, *lists.missing_games])
         self._keep(problems)
         for outcomes in _slices([*withdrawn, *withdrawn_within], self._settings.max_chunk_units):
@@ -154,7 +154,7 @@ class Sync:
         # Those of many seasons are as large as the account.
         del self._lists, self._owners
         trim()
-        operations = None if self._fresh_after is None else self._wanted
+        operations = None if self._fresh_after is None else self._operations
         return account(self._store, self._rows_of_units, replace(self._scope, operations=operations))
 
     @staticmethod
@@ -163,11 +163,11 @@ class Sync:
 
     def _is_practice(self, event_id: str) -> bool:
         """Return whether the archive has the event as a practice, and not as a game since."""
-        practice, game = (self._known.get(f"{operation}/{event_id}") for operation in ("team_events", "game"))
+        practice, game = (self._existing_rows.get(f"{operation}/{event_id}") for operation in ("team_events", "game"))
         return practice is not None and (practice["status"] != "withdrawn" or game is None)
 
     def _has_team(self, team_id: int | None) -> bool:
-        return any(row["team_id"] == team_id and _plan.has_rows(row) for row in self._known.values())
+        return any(row["team_id"] == team_id and _plan.has_rows(row) for row in self._existing_rows.values())
 
     def _events_by_id(self, first: datetime, last: datetime, *, are_all_teams: bool) -> list[str]:
         """Return the events to request by their ids."""
@@ -177,20 +177,22 @@ class Sync:
         listed_ids = {*lists.events, *settled_ids}
         games = _plan.unlisted_games(lists.games.values(), listed_ids, lists.clock)
         parents = lists.parents(first, last)
-        orphans = _withdrawals.orphaned_events(self._known.values(), parents, listed_ids, are_all_teams=are_all_teams)
+        orphans = _withdrawals.orphaned_events(
+            self._existing_rows.values(), parents, listed_ids, are_all_teams=are_all_teams
+        )
         return list(dict.fromkeys([*games, *orphans]))
 
     def _withdrawals(self, first: datetime, last: datetime) -> list[Outcome]:
         """Return the withdrawals of games, practices and teams that their lists no longer have."""
         lists = self._lists.parents(first, last)
-        known = self._known.values()
-        absent = _withdrawals.missing_events(known, lists)
-        games = sorted(game for game in absent if any(row["game_id"] == game for row in known))
+        existing_rows = self._existing_rows.values()
+        absent = _withdrawals.missing_events(existing_rows, lists)
+        games = sorted(game for game in absent if any(row["game_id"] == game for row in existing_rows))
         # A game that still exists by its id at a time outside the range has only moved.
-        moved, unknown = self._lists.locate(games, first, last)
+        moved_games, unknown_games = self._lists.locate(games, first, last)
         outcomes = []
         for event_id, observation in absent.items():
-            if event_id in moved or event_id in unknown:
+            if event_id in moved_games or event_id in unknown_games:
                 continue
             if observation is Observation.UNREADABLE_PARENT:
                 unit = Unit("team_events", event_id, start=first, end=last, is_malformed=True)
@@ -198,7 +200,9 @@ class Sync:
                 self._lists.problems.append(Outcome(unit, "failed", now(), error=reason, attempts=0))
             elif self._after(event_id, observation) is State.WITHDRAWN:
                 outcomes += [
-                    self._withdrawn(row, "no list has its event any more") for row in known if _is_of(row, event_id)
+                    self._withdrawn(row, "no list has its event any more")
+                    for row in existing_rows
+                    if _is_of(row, event_id)
                 ]
                 self._lists.readable.add(event_id)
             else:
@@ -206,18 +210,18 @@ class Sync:
                 self._lists.problems.append(
                     _absent(unit, "no list has it any more: the next sync that misses it withdraws it")
                 )
-        for game, observation in _withdrawals.missing_games(known, self._ledger.find, lists).items():
-            if game not in moved and game not in unknown:
-                row = self._known[f"schedule/{game}"]
-                outcomes.append(self._missed(row, observation, "the schedule no longer lists it"))
+        for game, observation in _withdrawals.missing_games(existing_rows, self._ledger.find, lists).items():
+            if game not in moved_games and game not in unknown_games:
+                row = self._existing_rows[f"schedule/{game}"]
+                outcomes.append(self._count_absence(row, observation, "the schedule no longer lists it"))
         parent = self._lists.teams_parent
         if parent is None or not parent.is_whole:
             return outcomes
-        for row in known:
+        for row in existing_rows:
             is_stored = _plan.has_rows(row) and row["status"] != "withdrawn" and not is_list(row["unit"])
             if row["operation"] in ("teams", "roster") and is_stored and str(row["team_id"]) not in parent.ids:
                 observation = Observation.LIST_WITHOUT_IT if parent.ids else Observation.EMPTY_LIST
-                outcomes.append(self._missed(row, observation, "the list of teams no longer has its team"))
+                outcomes.append(self._count_absence(row, observation, "the list of teams no longer has its team"))
         return outcomes
 
     def _problems(self) -> tuple[list[Outcome], list[Outcome]]:
@@ -225,7 +229,7 @@ class Sync:
         lists = self._lists
         sessions = {session.id for event in lists.events.values() for session in event.sessions}
         by_event: dict[str, list[Row]] = {}
-        for row in self._known.values():
+        for row in self._existing_rows.values():
             if row["event_id"] is not None:
                 by_event.setdefault(row["event_id"], []).append(row)
         withdrawn: list[Outcome] = []
@@ -241,33 +245,34 @@ class Sync:
                 text = "it lists no session any more: the next sync that finds none withdraws them"
                 lists.problems.append(_absent(unit, text))
                 lists.unstorable.add(event.id)
-        if "game" in self._wanted:
-            withdrawn += self._retyped()
-        gone = [
+        if "game" in self._operations:
+            withdrawn += self._withdraw_retyped()
+        outcomes = [
             game
             for game in lists.missing_games
             if game.is_absence
-            and after(state_of(self._known.get(game.unit.name)), Observation.NOT_FOUND_LINKED) is State.WITHDRAWN
+            and after(state_of(self._existing_rows.get(game.unit.name)), Observation.NOT_FOUND_LINKED)
+            is State.WITHDRAWN
         ]
-        for outcome in gone:
+        for outcome in outcomes:
             # An event that responds with 404 for the second time is withdrawn with everything in it.
             lists.missing_games.remove(outcome)
-            rows = [row for row in self._known.values() if _is_of(row, outcome.unit.id)]
+            rows = [row for row in self._existing_rows.values() if _is_of(row, outcome.unit.id)]
             withdrawn += [self._withdrawn(row, "its event is gone") for row in rows]
         return lists.problems, withdrawn
 
     def _after(self, event_id: str, observation: Observation) -> State:
         """Return the state of a stored event after an observation. Its hole stands for the first absence."""
-        hole = self._known.get(f"event/{event_id}")
+        hole = self._existing_rows.get(f"event/{event_id}")
         return after(State.MISSING_STORED if hole is not None and hole["absent_in"] else State.FETCHED, observation)
 
-    def _retyped(self) -> Iterator[Outcome]:
+    def _withdraw_retyped(self) -> Iterator[Outcome]:
         """Return practices that are games now, and the reverse: the rows of both units have the same key.
 
         One that was only requested in vain would stay a hole, which nothing requests again.
         """
         for event in self._lists.events.values():
-            other = self._known.get(f"{'team_events' if event.is_game else 'game'}/{event.id}")
+            other = self._existing_rows.get(f"{'team_events' if event.is_game else 'game'}/{event.id}")
             if other is not None and other["status"] != "withdrawn" and event.id not in self._lists.unstorable:
                 yield self._withdrawn(other, "its event is listed as another kind now")
 
@@ -275,7 +280,7 @@ class Sync:
         unit = _plan.unit_of(row)
         return Outcome(unit, "withdrawn", now(), error=reason, attempts=0)
 
-    def _missed(self, row: Row, observation: Observation, reason: str) -> Outcome:
+    def _count_absence(self, row: Row, observation: Observation, reason: str) -> Outcome:
         if observation is Observation.LIST_WITHOUT_IT:
             return self._withdrawn(row, reason)
         return _absent(_plan.unit_of(row), f"{reason}: the next sync that misses it withdraws it")
@@ -297,52 +302,54 @@ class Sync:
         lists = self._lists
         missing_ids = {outcome.unit.id for outcome in lists.missing_games}
         games = _plan.early_games(lists.games.values(), {*lists.events, *missing_ids}, lists.clock)
-        units = {f"game/{game}" for game in games} & self._known.keys()
-        units = {unit for unit in units if _plan.is_unstored_hole(self._known[unit])}
-        of_teams = {name: row["team_id"] for name, row in self._known.items() if name.startswith(TEAMS_LIST)}
+        units = {f"game/{game}" for game in games} & self._existing_rows.keys()
+        units = {unit for unit in units if _plan.is_unstored_hole(self._existing_rows[unit])}
+        of_teams = {name: row["team_id"] for name, row in self._existing_rows.items() if name.startswith(TEAMS_LIST)}
         units |= {name for name, team in of_teams.items() if lists.lacks_team(team)}
         remove_holes(self._store, units, _plan.is_unstored_hole)
         for unit in units:
-            del self._known[unit]
+            del self._existing_rows[unit]
 
     def _fragments(self) -> Iterator[Outcome]:
         """Yield each team, game and event of the lists as a body of its own; store when settled ones were listed."""
-        for unit, body, received in self._take_entries():
+        for unit, body, origin in self._take_entries():
             if self._is_settled(unit, body):
-                if received.served_at is not None:
+                if origin.served_at is not None:
                     key = unit.id if unit.operation in ("game", "team_events") else unit.name
-                    self._listed[key] = received.served_at
+                    self._listing_times[key] = origin.served_at
                 continue
-            outcome = read(unit, body, received.fetched_at, received.served_at, received.request_id, url=received.url)
-            outcome.listed_at = received.served_at
+            outcome = read(unit, body, origin.fetched_at, origin.served_at, origin.request_id, url=origin.url)
+            outcome.listed_at = origin.served_at
             yield outcome
-        mark_listed(self._store, self._listed, () if self._settled_entries is None else self._settled_entries.listings)
+        mark_listed(
+            self._store, self._listing_times, () if self._settled_entries is None else self._settled_entries.listings
+        )
 
-    def _take_entries(self) -> Iterator[tuple[Unit, bytes, Received]]:
+    def _take_entries(self) -> Iterator[tuple[Unit, bytes, Origin]]:
         """Yield each entry of the lists, and drop its bytes: those of a season are large."""
         lists = self._lists
-        if "teams" in self._wanted:
-            for team_id, (team, received) in lists.teams.items():
-                yield Unit("teams", str(team_id), team_id=team_id), fragment("teams", team), received
-        if "schedule" in self._wanted:
+        if "teams" in self._operations:
+            for team_id, (team, origin) in lists.teams.items():
+                yield Unit("teams", str(team_id), team_id=team_id), fragment("teams", team), origin
+        if "schedule" in self._operations:
             for game_id, game in lists.games.items():
                 lists.games[game_id] = replace(game, body=b"")
-                yield _plan.of_game(game), game.body, game.received
-        if "game" in self._wanted:
+                yield _plan.of_game(game), game.body, game.origin
+        if "game" in self._operations:
             # Sorted, so that a chunk has events of few months: it writes a file for each.
             for event in self._lists.events_by_time():
                 if event.id not in lists.unstorable:
                     lists.events[event.id] = replace(event, body=b"")
-                    yield _plan.of_event(event), event.body, event.received
+                    yield _plan.of_event(event), event.body, event.origin
 
     def _is_settled(self, unit: Unit, body: bytes) -> bool:
         """Return whether an entry is beyond the correction window and unchanged. Then it is neither decoded nor written
         again, which would take longer each night of a season."""
-        stored = None if unit.name in self._ledger.interrupted_units else self._known.get(unit.name)
+        row = None if unit.name in self._ledger.interrupted_units else self._existing_rows.get(unit.name)
         return (
-            stored is not None
-            and _plan.is_settled(unit, stored, self._context.clock, self._window)
-            and stored["body_id"] == body_id(body)
+            row is not None
+            and _plan.is_settled(unit, row, self._context.clock, self._window)
+            and row["body_id"] == body_id(body)
         )
 
     def _store_problems(self, fragments: Sequence[Outcome]) -> None:
@@ -355,11 +362,11 @@ class Sync:
         write_undecodable(self._store, fragments, now())
         update_holes(self._store, (), fragments, (), self._id)
 
-    def _source(self, unit: Unit) -> Received:
+    def _source(self, unit: Unit) -> Origin:
         lists = self._lists
         if unit.operation == "teams":
             return lists.teams[int(unit.id)][1]
-        return (lists.games if unit.operation == "schedule" else lists.events)[unit.id].received
+        return (lists.games if unit.operation == "schedule" else lists.events)[unit.id].origin
 
     def _write(self, outcomes: Sequence[Outcome]) -> None:
         if outcomes:
@@ -368,15 +375,15 @@ class Sync:
     def _plan(self) -> tuple[int, int, dict[str, Unit]]:
         """Return how many units of events are due, the expected bytes of their bodies, and the units that are not."""
         count, size = 0, 0.0
-        listed: dict[str, Unit] = {}
+        units: dict[str, Unit] = {}
         for event in self._lists.events_by_time():
             for unit in self._units_of(event):
                 if self._is_due(unit):
                     count += 1
                     size += expected_bytes(unit.operation, unit.start, unit.end)
                 else:
-                    listed[unit.name] = unit
-        return count, round(size), listed
+                    units[unit.name] = unit
+        return count, round(size), units
 
     def _groups(self) -> Iterator[list[Unit]]:
         """Yield the due units of events, of one month after another: those of many seasons take much memory."""
@@ -386,8 +393,8 @@ class Sync:
             new: list[Unit] = []
             for event in of_month:
                 due = [unit for unit in self._units_of(event) if self._is_due(unit)]
-                repeated = [unit for unit in due if self._is_known(unit.name)]
-                yield repeated
+                known_units = [unit for unit in due if self._is_known(unit.name)]
+                yield known_units
                 new += [unit for unit in due if not self._is_known(unit.name)]
             # Sorted, so that storing a chunk does not read the files of the one before.
             yield from ([unit] for unit in sorted(new, key=lambda unit: unit.id))
@@ -396,38 +403,38 @@ class Sync:
         """Yield the units that the event is the first to list."""
         if not self._is_selected(event):
             return
-        units = {unit.name: unit for unit in _plan.units_within(event, self._wanted, self._context.clock)}
+        units = {unit.name: unit for unit in _plan.units_within(event, self._operations, self._context.clock)}
         if not event.are_sessions_known:
             units |= {unit.name: unit for unit in self._known_units_within(event) if unit.name not in units}
         yield from (unit for unit in units.values() if self._owners.setdefault(unit.id, event.id) == event.id)
 
     def _is_due(self, unit: Unit) -> bool:
-        stored = None if unit.name in self._ledger.interrupted_units else self._known.get(unit.name)
-        return not self._is_fresh(unit, stored) and _plan.is_due(unit, stored, self._context.clock, self._window)
+        row = None if unit.name in self._ledger.interrupted_units else self._existing_rows.get(unit.name)
+        return not self._is_fresh(unit, row) and _plan.is_due(unit, row, self._context.clock, self._window)
 
     def _is_known(self, name: str) -> bool:
-        return name in self._known or name in self._ledger.interrupted_units
+        return name in self._existing_rows or name in self._ledger.interrupted_units
 
     def _listed_at(self, unit: Unit) -> datetime | None:
         """Return when the event of a unit was listed."""
         event = None if unit.event_id is None else self._lists.events.get(unit.event_id)
-        return None if event is None else event.received.served_at
+        return None if event is None else event.origin.served_at
 
     def _is_selected(self, event: Event) -> bool:
         only = self._only
         return only is None or event.id in only or any(session.id in only for session in event.sessions)
 
-    def _is_fresh(self, unit: Unit, stored: Row | None) -> bool:
+    def _is_fresh(self, unit: Unit, row: Row | None) -> bool:
         """Return whether its last response is trusted: a recent one that agrees with what lists it now."""
-        if stored is None or self._fresh_after is None or stored["fetched_at"] is None:
+        if row is None or self._fresh_after is None or row["fetched_at"] is None:
             return False
-        if stored["status"] not in (COMPLETE if unit.is_linked else (*COMPLETE, "unavailable")):
+        if row["status"] not in (COMPLETE if unit.is_linked else (*COMPLETE, "unavailable")):
             return False
         # A time in the future comes from a clock that was ahead.
-        return stored["game_id"] == unit.game_id and bool(self._fresh_after <= stored["fetched_at"] <= now())
+        return row["game_id"] == unit.game_id and bool(self._fresh_after <= row["fetched_at"] <= now())
 
     def _known_units_within(self, event: Event) -> list[Unit]:
-        return _plan.known_units_within(event, self._wanted, self._known.values())
+        return _plan.known_units_within(event, self._operations, self._existing_rows.values())
 
     def _steps(self, groups: Iterable[list[Unit]], leases: Leases | None) -> Iterator[tuple[list[Unit], list[int]]]:
         """Yield the next units to fetch, and the parts to release once they are stored."""
@@ -444,20 +451,22 @@ class Sync:
             counts = accumulate(sum(map(len, parts[part])) for part in order)
             enough = self._settings.units_per_lease
             size = next((number for number, units in enumerate(counts, 1) if units >= enough), len(order))
-            leased = next(filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), [])
-            if not leased:
+            leased_parts = next(
+                filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), []
+            )
+            if not leased_parts:
                 leases.wait()
                 continue
             self._store.fence = leases.number
-            order = [part for part in order if part not in leased]
-            left = self._units_left([group for part in leased for group in parts[part]])
+            order = [part for part in order if part not in leased_parts]
+            left = self._units_left([group for part in leased_parts for group in parts[part]])
             steps = list(steps_of(left, self._expected_size, self._settings))
             for step in steps[:-1]:
                 yield step, []
             if steps:
-                yield steps[-1], leased
+                yield steps[-1], leased_parts
             else:
-                leases.release(leased)
+                leases.release(leased_parts)
 
     def _units_left(self, groups: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
         """Return the units that no other machine has stored since this sync began, and report the others."""
@@ -470,7 +479,7 @@ class Sync:
             return (
                 row is not None
                 and row["sequence"] != RESERVED_SEQUENCE
-                and version(row) != version(self._known.get(unit.name))
+                and version(row) != version(self._existing_rows.get(unit.name))
             )
 
         left = []
@@ -482,29 +491,29 @@ class Sync:
         return [group for group in left if group]
 
     def _fetch_due(self, with_rosters: bool) -> None:
-        found = leases(self._store)
-        if found is None:
+        shared_leases = leases(self._store)
+        if shared_leases is None:
             self._fetch_parts(with_rosters, None)
             return
-        with found:
-            self._fetch_parts(with_rosters, found)
+        with shared_leases:
+            self._fetch_parts(with_rosters, shared_leases)
 
     def _fetch_parts(self, with_rosters: bool, leases: Leases | None) -> None:
-        team_ids = self._lists.team_ids if with_rosters and "roster" in self._wanted else []
+        team_ids = self._lists.team_ids if with_rosters and "roster" in self._operations else []
         rosters = [[Unit("roster", str(team), team_id=team)] for team in team_ids]
-        count, size, listed = self._plan()
-        update_facts(self._store, listed, self._known)
-        for unit in listed.values():
+        count, size, units_by_name = self._plan()
+        update_facts(self._store, units_by_name, self._existing_rows)
+        for unit in units_by_name.values():
             if unit.event_id is not None and (at := self._listed_at(unit)) is not None:
-                self._listed[unit.event_id] = at
+                self._listing_times[unit.event_id] = at
         total = len(rosters) + count
-        shown = bar(self._progress, "sync", total, self, size)  # type: ignore[arg-type]
+        display = bar(self._progress, "sync", total, self, size)  # type: ignore[arg-type]
         done = 0
 
-        def on_ended(ended: int) -> None:
-            self.done = done + ended
-            if shown:
-                shown()
+        def on_ended(ended_units: int) -> None:
+            self.done = done + ended_units
+            if display:
+                display()
 
         def store(outcomes: list[Outcome], parts: Sequence[int]) -> None:
             self._store_chunk(outcomes)
@@ -522,8 +531,8 @@ class Sync:
         if self._ledger.is_new and not self._stored_chunks:
             self._store.open_or_create("coverage", internal_schemas()["coverage"])
         self._compact()
-        if shown:
-            shown(True)
+        if display:
+            display(True)
 
     def _compact(self) -> None:
         """Compact the tables that were written since the last time."""
@@ -532,15 +541,15 @@ class Sync:
 
     def _expected_size(self, unit: Unit) -> int:
         """Return the expected size of the unit's body: the mean of its operation."""
-        unknown = _DEFAULT_LOCATIONS_SIZE if unit.operation == "locations" else self._body_size
-        count, size = self._sizes.get(unit.operation, (1, unknown))
+        default_size = _DEFAULT_LOCATIONS_SIZE if unit.operation == "locations" else self._body_size
+        count, size = self._sizes.get(unit.operation, (1, default_size))
         return size // count
 
     def _record_sizes(self, fetched: Iterable[Fetched]) -> None:
-        for one in fetched:
-            if one.size:
-                count, size = self._sizes.get(one.operation, (0, 0))
-                self._sizes[one.operation] = (count + 1, size + one.size)
+        for unit in fetched:
+            if unit.size:
+                count, size = self._sizes.get(unit.operation, (0, 0))
+                self._sizes[unit.operation] = (count + 1, size + unit.size)
 
     def _store_chunk(self, outcomes: list[Outcome]) -> None:
         fragments = [outcome for outcome in outcomes if outcome.unit.operation in LIST_OPERATIONS]
@@ -549,8 +558,8 @@ class Sync:
             outcome.listed_at = self._listed_at(outcome.unit)
         if problems := [outcome for outcome in fragments if not outcome.is_stored]:
             self._store_problems(problems)
-        stored = [outcome for outcome in fragments if outcome.is_stored]
-        self._write([*stored, *(outcome for outcome in units if not self._lists.is_unknown_team(outcome))])
+        stored_fragments = [outcome for outcome in fragments if outcome.is_stored]
+        self._write([*stored_fragments, *(outcome for outcome in units if not self._lists.is_unknown_team(outcome))])
         self.rows += sum(outcome.rows for outcome in units)
         for outcome in outcomes:
             outcome.release()

@@ -12,7 +12,7 @@ from . import _arrow, _commits, _rosters
 from ._body import Body
 from ._decode import decode_together, stored_schema
 from ._fetch import Outcome
-from ._plan import RESOURCES, UNDATED, Unit
+from ._plan import NO_MONTH, RESOURCES, Unit
 from ._raw import WITHDRAWN
 from ._read import check_missing
 from ._schemas import MONTH, in_month
@@ -77,7 +77,7 @@ class _NewRows:
     def decode(self) -> "Iterator[tuple[str, pyarrow.Table]]":
         """Yield the rows of each month, a part at a time."""
         if self.name == "players":
-            yield UNDATED, _rosters.history(self.store, [outcome.unit.name for outcome, _ in self.outcomes])
+            yield NO_MONTH, _rosters.history(self.store, [outcome.unit.name for outcome, _ in self.outcomes])
             return
         if self.name == "locations":
             yield from ((month, outcome.decode()[self.name]) for outcome, month in self.outcomes)

@@ -14,7 +14,7 @@ from . import _arrow
 from ._decode import stored_schema
 from ._life import COMPLETE
 from ._memory import trim
-from ._plan import ANSWERS, SOURCES_OF_ANSWERS, UNDATED
+from ._plan import ANSWERS, NO_MONTH, SOURCES_OF_ANSWERS
 from ._read import conform, open_table, require, scan, to_dicts
 from ._schemas import MONTH, in_month, internal_schemas, public_schema
 from ._storage_types import to_storage_types
@@ -170,4 +170,4 @@ def _replace(store: Store, name: str, rows: "pyarrow.Table | None", sessions: Co
 def _schema(name: str) -> "pyarrow.Schema":
     if name in internal_schemas():
         return internal_schemas()[name]
-    return in_month(to_storage_types(_arrow.empty(public_schema(name))), UNDATED).schema
+    return in_month(to_storage_types(_arrow.empty(public_schema(name))), NO_MONTH).schema

@@ -77,14 +77,14 @@ def orphaned_events(
     return list(events)
 
 
-def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Observation]:
+def missing_events(rows: Iterable[Row], lists: Lists) -> dict[str, Observation]:
     """Return the events that no list has any more, with what the lists say about each."""
-    found: dict[str, Observation] = {}
+    observations: dict[str, Observation] = {}
     # A practice may be in the list of another team now.
     listed_ids = frozenset().union(*(parent.ids for parent in lists.teams.values() if parent is not None))
-    for row in stored:
+    for row in rows:
         event_id = event_of(row)
-        if event_id is None or event_id in found or row["status"] == "withdrawn" or not lists.covers(row):
+        if event_id is None or event_id in observations or row["status"] == "withdrawn" or not lists.covers(row):
             continue
         if event_id in listed_ids:
             continue
@@ -94,17 +94,17 @@ def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Observation
         if row["game_id"] is not None:
             parents.append(lists.schedule)
         if (observation := _absent(event_id, parents)) is not None:
-            found[event_id] = observation
-    return found
+            observations[event_id] = observation
+    return observations
 
 
-def missing_games(stored: Iterable[Row], find: Callable[[str], Row | None], lists: Lists) -> dict[str, Observation]:
+def missing_games(rows: Iterable[Row], find: Callable[[str], Row | None], lists: Lists) -> dict[str, Observation]:
     """Return the games that the schedule no longer has, but for those whose event has moved out of the range.
 
     `find` returns the row of a unit.
     """
-    found: dict[str, Observation] = {}
-    for row in stored:
+    observations: dict[str, Observation] = {}
+    for row in rows:
         if row["operation"] == "schedule" and has_rows(row) and (row["starts_at"] is None or lists.covers(row)):
             observation = _absent(row["game_id"], [lists.schedule])
             if observation is None:
@@ -116,8 +116,8 @@ def missing_games(stored: Iterable[Row], find: Callable[[str], Row | None], list
             else:
                 is_within = event is None or event["status"] not in COMPLETE or lists.covers(event)
             if is_within:
-                found[row["game_id"]] = observation
-    return found
+                observations[row["game_id"]] = observation
+    return observations
 
 
 def _absent(key: str, parents: Iterable[Parent | None]) -> Observation | None:
@@ -138,7 +138,7 @@ def _absent(key: str, parents: Iterable[Parent | None]) -> Observation | None:
     return Observation.LIST_WITHOUT_IT if not all(parent.is_empty for parent in readable) else Observation.EMPTY_LIST
 
 
-def unlisted_sessions(event: Event, stored: Iterable[Row], listed: Collection[str]) -> list[Row]:
+def unlisted_sessions(event: Event, rows: Iterable[Row], session_ids: Collection[str]) -> list[Row]:
     """Return rows of units of sessions that neither this event nor another one lists any more.
 
     Units of a game as a whole have none if the event lists no session, or is a practice now.
@@ -148,8 +148,8 @@ def unlisted_sessions(event: Event, stored: Iterable[Row], listed: Collection[st
     has_game_units = event.is_game and bool(event.sessions)
     return [
         row
-        for row in stored
+        for row in rows
         if row["event_id"] == event.id
         and row["status"] != "withdrawn"
-        and (row["session_id"] not in listed if row["session_id"] is not None else not has_game_units)
+        and (row["session_id"] not in session_ids if row["session_id"] is not None else not has_game_units)
     ]

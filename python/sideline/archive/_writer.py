@@ -48,7 +48,7 @@ class Context:
     """The id of the sync: an absence counts once in each sync."""
     clock: datetime
     """The time by which the sync plans."""
-    known: Mapping[str, Mapping[str, Any]]
+    existing_rows: Mapping[str, Mapping[str, Any]]
     """Rows of `coverage` before the requests."""
 
 
@@ -66,47 +66,53 @@ def write_outcomes(
     store: Store, outcomes: Sequence[Outcome], context: Context, now: Callable[[], datetime]
 ) -> list[Row]:
     """Store and account for outcomes; return the corrections."""
-    mine = {outcome.unit.name: outcome for outcome in outcomes}
+    own_outcomes = {outcome.unit.name: outcome for outcome in outcomes}
     _reject_case_conflicts(store, outcomes)
     written: set[str] = set()
     attempt = 0
     is_contended = not store.can_add_files
     while True:
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
-        seen = {row["unit"]: row for row in _rows_of_units(store, table, mine, context)}
+        seen = {row["unit"]: row for row in _rows_of_units(store, table, own_outcomes, context)}
         months = {row[MONTH] for row in seen.values()}
         for outcome in outcomes:
             _resolve_absence(outcome, seen.get(outcome.unit.name), context)
         rows_of_reserved: dict[str, Row] = {}
-        reserved = _reserved([mine[name] for name in mine.keys() - seen.keys()], context)
+        reservation = _reservation([own_outcomes[name] for name in own_outcomes.keys() - seen.keys()], context)
         # Opened before the units are reserved: rows of theirs that another writer adds are a later version.
-        names = {name for outcome in outcomes for name in outcome.tables} if reserved is not None else ()
+        names = {name for outcome in outcomes for name in outcome.tables} if reservation is not None else ()
         tables_before = {name: store.reopen(name) for name in names}
-        if reserved is not None:
-            rows_of_reserved = {row["unit"]: row for row in to_dicts(reserved)}
-            if not _reserve(store, table, reserved, rows_of_reserved, is_contended=is_contended):
+        if reservation is not None:
+            rows_of_reserved = {row["unit"]: row for row in to_dicts(reservation)}
+            if not _reserve(store, table, reservation, rows_of_reserved, is_contended=is_contended):
                 is_contended = True
                 continue
             seen |= rows_of_reserved
             months |= {row[MONTH] for row in rows_of_reserved.values()}
-        outdated = {name for name, row in seen.items() if _is_outdated(mine[name], row, context.known.get(name))}
-        ours = [outcome for name, outcome in mine.items() if name not in outdated]
-        stored = _write_units(store, ours, seen, context, now(), rows_of_reserved.keys(), tables_before, written)
-        restored_units = outdated & written
+        outdated_units = {
+            name for name, row in seen.items() if _is_outdated(own_outcomes[name], row, context.existing_rows.get(name))
+        }
+        current_outcomes = [outcome for name, outcome in own_outcomes.items() if name not in outdated_units]
+        result = _write_units(
+            store, current_outcomes, seen, context, now(), rows_of_reserved.keys(), tables_before, written
+        )
+        restored_units = outdated_units & written
         _restore_newer(store, [seen[name] for name in restored_units])
-        written |= {outcome.unit.name for outcome in ours if outcome.is_stored}
+        written |= {outcome.unit.name for outcome in current_outcomes if outcome.is_stored}
         # As long as nobody else changes these rows, the table is still as it was seen.
-        is_as_seen = not outdated
+        is_as_seen = not outdated_units
         while True:
             if not is_as_seen:
                 table = store.open_or_create("coverage", internal_schemas()["coverage"])
-                after = {row["unit"]: row for row in _rows_of_units(store, table, mine, context)}
+                after = {row["unit"]: row for row in _rows_of_units(store, table, own_outcomes, context)}
                 months = {row[MONTH] for row in after.values()}
                 if any(version(row) != version(seen.get(name)) for name, row in after.items()):
                     break
-            rows = [_coverage_after(outcome, seen.get(outcome.unit.name), stored, context) for outcome in ours]
+            rows = [
+                _coverage_after(outcome, seen.get(outcome.unit.name), result, context) for outcome in current_outcomes
+            ]
             # Which body is newer is unknown: the next sync requests the unit again.
-            ties = {name for name in outdated if _is_tie(mine[name], seen[name])}
+            ties = {name for name in outdated_units if _is_tie(own_outcomes[name], seen[name])}
             rows += [
                 {
                     **seen[name],
@@ -119,7 +125,7 @@ def write_outcomes(
             last = attempt >= store.settings.max_write_attempts
             if not rows or _replace_coverage(store, table, rows, months, is_contended=is_contended, last=last):
                 store.keep(table)
-                return stored.corrections
+                return result.corrections
             is_contended = True
             is_as_seen = False
             attempt += 1
@@ -133,9 +139,9 @@ def _rows_of_units(store: Store, table: "DeltaTable", outcomes: Mapping[str, Out
     another writer may have moved a known one.
     """
     months = {partition(outcome.unit) for outcome in outcomes.values()}
-    months |= {context.known[name][MONTH] for name in outcomes.keys() & context.known.keys()}
+    months |= {context.existing_rows[name][MONTH] for name in outcomes.keys() & context.existing_rows.keys()}
     dated_units = {name for name, outcome in outcomes.items() if outcome.unit.operation not in UNDATED_OPERATIONS}
-    if not dated_units <= context.known.keys():
+    if not dated_units <= context.existing_rows.keys():
         return coverage_of(store, table, outcomes)
     rows = coverage_of(store, table, outcomes, months=months)
     moved_units = dated_units - {row["unit"] for row in rows}
@@ -173,7 +179,7 @@ def _replace_coverage(
     return _commits.replace_units(store, table, new, units, months)
 
 
-def _reserved(outcomes: Sequence[Outcome], context: Context) -> "pyarrow.Table | None":
+def _reservation(outcomes: Sequence[Outcome], context: Context) -> "pyarrow.Table | None":
     """Return the rows of `coverage` that reserve new units, so that a kill leaves no unaccounted rows."""
     rows: list[Row] = []
     for outcome in outcomes:
@@ -209,9 +215,9 @@ def _resolve_absence(outcome: Outcome, seen: Row | None, context: Context) -> No
     outcome.status = after(state, Observation.NOT_FOUND_LINKED if was_linked else Observation.NOT_FOUND).status
 
 
-def _is_outdated(outcome: Outcome, row: Row, known: Mapping[str, Any] | None) -> bool:
+def _is_outdated(outcome: Outcome, row: Row, existing: Mapping[str, Any] | None) -> bool:
     """Return whether another writer stored a body that is newer or as new since this sync read the archive."""
-    if row["body_id"] is None or version(row) == version(known):
+    if row["body_id"] is None or version(row) == version(existing):
         return False
     if not outcome.is_stored:
         return row["status"] in COMPLETE
@@ -233,12 +239,14 @@ def _reject_case_conflicts(store: Store, outcomes: Sequence[Outcome]) -> None:
     store.keep(table)
     names = {} if table is None else {field.name.lower(): field.name for field in table.schema().fields}
     for outcome in with_stat_codes:
-        odd = next((name for name in outcome.extra_columns if names.get(name.lower(), name) != name), None)
-        if odd is None:
+        conflict = next((name for name in outcome.extra_columns if names.get(name.lower(), name) != name), None)
+        if conflict is None:
             names |= {name.lower(): name for name in outcome.extra_columns}
         else:
             outcome.status, outcome.rows = "failed", 0
-            outcome.error = f"ValueError: the stat code {odd!r} has the name of the column {names[odd.lower()]!r}"
+            outcome.error = (
+                f"ValueError: the stat code {conflict!r} has the name of the column {names[conflict.lower()]!r}"
+            )
 
 
 def _write_units(
@@ -254,7 +262,7 @@ def _write_units(
     """Store bodies and their rows. No rows are stored of `new_units`, which were reserved after `tables_before` were
     opened. The rows of `written` units are ours or were restored, and those of the stored body are written again."""
     places, interrupted_before, months = store_bodies(store, outcomes, seen, at)
-    changed = {
+    changed_outcomes = {
         outcome.unit.name: outcome
         for outcome in outcomes
         if outcome.unit.name in places
@@ -264,28 +272,30 @@ def _write_units(
             or outcome.unit.name in written
         )
     }
-    stored = _WriteResult(at, places)
-    if not changed:
-        return stored
-    has_rows = not changed.keys() <= {*new_units} or not changed.keys().isdisjoint({*interrupted_before, *written})
-    of_units = [(outcome, outcome.unit.month) for outcome in changed.values()]
+    result = _WriteResult(at, places)
+    if not changed_outcomes:
+        return result
+    has_rows = not changed_outcomes.keys() <= {*new_units} or not changed_outcomes.keys().isdisjoint(
+        {*interrupted_before, *written}
+    )
+    of_units = [(outcome, outcome.unit.month) for outcome in changed_outcomes.values()]
     write_rows(store, of_units, months, has_rows=has_rows, tables_before=tables_before)
-    stored.corrections = _find_corrections(store, changed, seen, context.clock, at)
-    changes = {name: _change_id(name, seen[name]) for name in changed if name in seen}
-    if changes and (stored.corrections or interrupted_before & changes.keys()):
+    result.corrections = _find_corrections(store, changed_outcomes, seen, context.clock, at)
+    changes = {name: _change_id(name, seen[name]) for name in changed_outcomes if name in seen}
+    if changes and (result.corrections or interrupted_before & changes.keys()):
         store.replace(
             "corrections",
-            lambda: rows_to_arrow(stored.corrections, "corrections"),
+            lambda: rows_to_arrow(result.corrections, "corrections"),
             is_in("change", changes.values()),
         )
-    return stored
+    return result
 
 
 def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
     """Restore the rows of bodies of another writer that are newer than ours."""
     if not rows:
         return
-    found = []
+    newer = []
     months: dict[str, set[str]] = {row["unit"]: set() for row in rows}
     names = {name for unit in months for name in units_with_same_rows(unit)}
     for row in bodies(store, names, columns=("unit", MONTH)):
@@ -294,24 +304,24 @@ def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
     for row in bodies(store, entries=[entry(row["unit"], row["sequence"]) for row in rows]):
         body = Body.of(row["body"] or b"")
         status = "fetched" if body else WITHDRAWN
-        found.append((Outcome(unit_of_body(row), status, row["stored_at"], body=body), row[MONTH]))
-    if found:
-        write_rows(store, found, months, has_rows=True)
+        newer.append((Outcome(unit_of_body(row), status, row["stored_at"], body=body), row[MONTH]))
+    if newer:
+        write_rows(store, newer, months, has_rows=True)
 
 
 def _find_corrections(
-    store: Store, changed: Mapping[str, Outcome], seen: Mapping[str, Row], clock: datetime, at: datetime
+    store: Store, changed_outcomes: Mapping[str, Outcome], seen: Mapping[str, Row], clock: datetime, at: datetime
 ) -> list[Row]:
     """Return changes of values whose game was over; changes of the schedule and withdrawals always count."""
-    found: list[Row] = []
+    corrections: list[Row] = []
     before: dict[str, Row] = {}
-    for name, outcome in changed.items():
+    for name, outcome in changed_outcomes.items():
         row = seen.get(name)
         if row is None:
             continue
-        was, is_now = _is_withdrawn(row), outcome.status == WITHDRAWN
-        if was != is_now and (was or row["body_id"]):
-            found += _status_corrections(outcome, "withdrawn" if was else "fetched")
+        was_withdrawn, is_withdrawn = _is_withdrawn(row), outcome.status == WITHDRAWN
+        if was_withdrawn != is_withdrawn and (was_withdrawn or row["body_id"]):
+            corrections += _status_corrections(outcome, "withdrawn" if was_withdrawn else "fetched")
         elif row["body_id"] and (
             outcome.unit.operation == "schedule" or (row["final"] and is_final(outcome.unit, clock))
         ):
@@ -323,32 +333,40 @@ def _find_corrections(
     for row in bodies(store, entries=before, months=months):
         name = row["unit"]
         old = decode_tables(unit_of_body(row), row["body"])
-        for table, rows in changed[name].decode().items():
+        for table, rows in changed_outcomes[name].decode().items():
             if table in _corrections.KEYS:
-                found += [
-                    {**one, "game_id": one["game_id"] or changed[name].unit.game_id, "unit": name}
-                    for one in _corrections.corrections(table, old[table].to_pylist(), rows.to_pylist())
+                corrections += [
+                    {
+                        **correction,
+                        "game_id": correction["game_id"] or changed_outcomes[name].unit.game_id,
+                        "unit": name,
+                    }
+                    for correction in _corrections.corrections(table, old[table].to_pylist(), rows.to_pylist())
                 ]
     return [
-        {**one, "seen_at": at, "change": _change_id(name, seen[name])}
-        for one in _corrections.without_consequences(found)
-        for name in [one.pop("unit")]
+        {**correction, "seen_at": at, "change": _change_id(name, seen[name])}
+        for correction in _corrections.without_consequences(corrections)
+        for name in [correction.pop("unit")]
     ]
 
 
-def _status_corrections(outcome: Outcome, was: str) -> list[Row]:
+def _status_corrections(outcome: Outcome, old_status: str) -> list[Row]:
     """Return one correction of the status for each table of a unit that was withdrawn or is listed again."""
     unit = outcome.unit
-    named = {"team_id": unit.team_id, "game_id": unit.game_id, "session_id": unit.session_id, "player_id": None}
+    ids = {"team_id": unit.team_id, "game_id": unit.game_id, "session_id": unit.session_id, "player_id": None}
     if unit.operation == "teams":
-        named["team_id"] = int(unit.id)
-    is_now = "fetched" if was == WITHDRAWN else WITHDRAWN
-    values = {"field": "status", "old": f'"{was}"', "new": f'"{is_now}"', "old_version": None, "new_version": None}
+        ids["team_id"] = int(unit.id)
+    new_status = "fetched" if old_status == WITHDRAWN else WITHDRAWN
+    values = {
+        "field": "status",
+        "old": f'"{old_status}"',
+        "new": f'"{new_status}"',
+        "old_version": None,
+        "new_version": None,
+    }
     key = f'{{"{RESOURCES[unit.operation].key}": "{unit.id}"}}'
     return [
-        {"table": table, **named, "key": key, **values, "unit": unit.name}
-        for table in outcome.tables
-        if table in TABLES
+        {"table": table, **ids, "key": key, **values, "unit": unit.name} for table in outcome.tables if table in TABLES
     ]
 
 
@@ -357,7 +375,7 @@ def _change_id(name: str, before: Row) -> str:
     return entry(name, sequence_of(before))
 
 
-def _coverage_after(outcome: Outcome, seen: Row | None, stored: _WriteResult, context: Context) -> Row:
+def _coverage_after(outcome: Outcome, seen: Row | None, result: _WriteResult, context: Context) -> Row:
     unit = outcome.unit
     row = coverage_row(outcome)
     row |= {
@@ -372,8 +390,8 @@ def _coverage_after(outcome: Outcome, seen: Row | None, stored: _WriteResult, co
         # The time that decides whether later changes are corrections.
         "planned_at": context.clock if outcome.is_stored else seen and seen.get("planned_at"),
     }
-    if unit.name in stored.places:
-        row["sequence"], row["stored_at"] = stored.places[unit.name]
+    if unit.name in result.places:
+        row["sequence"], row["stored_at"] = result.places[unit.name]
         row["body_id"] = None if outcome.body is None or outcome.status == WITHDRAWN else outcome.body.id
     elif seen is not None and seen["sequence"] is not None:
         # Stored rows stay.
