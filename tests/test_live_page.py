@@ -323,7 +323,7 @@ def test_a_browser_that_does_not_read_delays_neither_the_stream_nor_others_nor_t
         slow = Follower(shown)
         slow.next()
         # The views are the test's from now on.
-        shown._stopped.set()
+        shown._stop_event.set()
         assert shown.wait(60)
         # Far more than a socket holds.
         for number in range(200):

@@ -37,7 +37,7 @@ court, possession_timeline, score_margin = plot.court, plot.possession_timeline,
 shot_chart, tracking, zones = plot.shot_chart, plot.tracking, plot.zones
 BANDS = library("sideline.plot._loads").BANDS
 assist_network, compare_players = plot.assist_network, plot.compare_players
-apart, hexagons = library("sideline.plot._shots").apart, library("sideline.plot._shots").hexagons
+separate, hexagons = library("sideline.plot._shots").separate, library("sideline.plot._shots").hexagons
 
 BASELINES = Path(__file__).parent / "baselines"
 
@@ -606,15 +606,15 @@ def test_zones_that_would_meet_give_way_and_all_can_be_read() -> None:
     assert overlapping([text.get_bbox_patch().get_window_extent() for text in ax.texts]) == []
     rng = np.random.default_rng(3)
     places, sizes = rng.uniform(-6000, 6000, (23, 2)), np.tile([1500.0, 600.0], (23, 1))
-    moved = apart(places, sizes)
+    moved = separate(places, sizes)
     clear = np.abs(moved[:, None] - moved[None]) >= (sizes[:, None] + sizes[None]) / 2
     assert (clear.any(axis=2) | np.eye(23, dtype=bool)).all()
     # What meets nothing stays where it is.
     alone = np.array([[0.0, 0.0], [9000.0, 0.0]])
-    assert (apart(alone, sizes[:2]) == alone).all()
+    assert (separate(alone, sizes[:2]) == alone).all()
     assert places.tolist() == np.random.default_rng(3).uniform(-6000, 6000, (23, 2)).tolist()
     # Two at one place part, too.
-    assert len({tuple(place) for place in apart(np.zeros((2, 2)), sizes[:2]).tolist()}) == 2
+    assert len({tuple(place) for place in separate(np.zeros((2, 2)), sizes[:2]).tolist()}) == 2
 
 
 def test_the_zones_of_a_game_hold_each_shot_once(client: sideline.Client, game: dict[str, Any]) -> None:

@@ -123,8 +123,8 @@ def transform(
     """
     hoop_x, hoop_y = (None, None) if hoop is None else hoop
     values = (x, y, hoop_x, hoop_y)
-    if any(isinstance(one, list | tuple) for one in values):
-        return _each(values, source, target)
+    if any(isinstance(value, list | tuple) for value in values):
+        return _map_points(values, source, target)
     return _point(x, y, source, target, hoop_x, hoop_y)
 
 
@@ -135,7 +135,7 @@ def convert(value: Values, source: Unit, target: Unit) -> Values:
     (10.0, [5.817, None])
     """
     if isinstance(value, list | tuple):
-        return [None if one is None else convert(one, source, target) for one in value]
+        return [None if number is None else convert(number, source, target) for number in value]
     (above, below), (other_above, other_below) = _unit(source), _unit(target)
     if source == target:
         return value
@@ -153,28 +153,28 @@ def _without_overflow(value: Values) -> Values:
 
 
 def _point(x: Values, y: Values, source: Frame, target: Frame, hoop_x: Values, hoop_y: Values) -> tuple[Values, Values]:
-    moved, turned = source.origin != target.origin, (source.attacking is None) != (target.attacking is None)
-    if (moved or turned) and (hoop_x is None or hoop_y is None):
+    moves_origin, turns = source.origin != target.origin, (source.attacking is None) != (target.attacking is None)
+    if (moves_origin or turns) and (hoop_x is None or hoop_y is None):
         raise ValueError("the attacked hoop is required: pass hoop=(hoop_x, hoop_y), as the service sends them")
     x, y, hoop_x, hoop_y = (_without_overflow(value) for value in (x, y, hoop_x, hoop_y))
-    if not moved and not turned and source.attacking == target.attacking:
+    if not moves_origin and not turns and source.attacking == target.attacking:
         return convert(x, source.unit, target.unit), convert(y, source.unit, target.unit)
-    if not moved:
-        x, y = _turned(x, y, source.attacking, target.attacking, hoop_y)
+    if not moves_origin:
+        x, y = _turn(x, y, source.attacking, target.attacking, hoop_y)
         return convert(x, source.unit, target.unit), convert(y, source.unit, target.unit)
     # In millimetres, attacking down: there the vector to the hoop is the one on the court, rotated.
     x, y = convert(x, source.unit, "mm"), convert(y, source.unit, "mm")
-    x, y = _turned(x, y, source.attacking, "down", hoop_y)
-    ahead_x, ahead_y = _turned(hoop_x, hoop_y, None, "down", hoop_y)
+    x, y = _turn(x, y, source.attacking, "down", hoop_y)
+    ahead_x, ahead_y = _turn(hoop_x, hoop_y, None, "down", hoop_y)
     if target.origin == "hoop":
         x, y = x - ahead_x, y - ahead_y
     else:
         x, y = x + ahead_x, y + ahead_y
-    x, y = _turned(x, y, "down", target.attacking, hoop_y)
+    x, y = _turn(x, y, "down", target.attacking, hoop_y)
     return convert(x, "mm", target.unit), convert(y, "mm", target.unit)
 
 
-def _turned(x: Values, y: Values, source: str | None, target: str | None, hoop_y: Values) -> tuple[Values, Values]:
+def _turn(x: Values, y: Values, source: str | None, target: str | None, hoop_y: Values) -> tuple[Values, Values]:
     """Rotate about the origin. On the court itself a team attacks up if its hoop is at positive y, else down."""
     if source is None and target is None:
         return x, y
@@ -194,13 +194,13 @@ def _side(hoop_y: Values) -> Values:
     return hoop_y / abs(hoop_y)
 
 
-def _each(values: Sequence[Values], source: Frame, target: Frame) -> tuple[list[Values], list[Values]]:
-    lengths = {len(one) for one in values if isinstance(one, list | tuple)}
+def _map_points(values: Sequence[Values], source: Frame, target: Frame) -> tuple[list[Values], list[Values]]:
+    lengths = {len(value) for value in values if isinstance(value, list | tuple)}
     if len(lengths) > 1:
         counts = ", ".join(map(str, sorted(lengths)))
         raise ValueError(f"the lists have {counts} numbers: pass one for each point")
     count = lengths.pop()
-    rows = zip(*(one if isinstance(one, list | tuple) else [one] * count for one in values), strict=True)
+    rows = zip(*(value if isinstance(value, list | tuple) else [value] * count for value in values), strict=True)
     needs = 4 if values[2] is not None else 2
     points = [
         (None, None) if None in row[:needs] else _point(row[0], row[1], source, target, row[2], row[3]) for row in rows

@@ -146,9 +146,9 @@ class _Doctor:
     def note(self, name: str, state: State, finding: str, advice: str = "") -> None:
         self.checks.append(Check(name, state, finding, advice))
 
-    def skip(self, names: tuple[str, ...], why: str) -> None:
+    def skip(self, names: tuple[str, ...], reason: str) -> None:
         for name in names:
-            self.note(name, "skipped", why)
+            self.note(name, "skipped", reason)
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> Payload:
         # Not through the client's own method, because unknown fields do not matter here.
@@ -233,9 +233,9 @@ class _Doctor:
             # The core does not know a proxy of the operating system's own settings.
             none = "none given: the system's settings apply" if sys.platform in ("win32", "darwin") else "none: direct"
             self.note("proxy", "ok", f"{proxy[0]} (from {proxy[1]})" if proxy else none)
-        whose = f"of the proxy {proxy[0]}" if proxy else f"of {host}"
+        owner = f"of the proxy {proxy[0]}" if proxy else f"of {host}"
         if stage == "name":
-            self.note("DNS", "failed", text, f"the name {whose} is unknown: check base_url and the network")
+            self.note("DNS", "failed", text, f"the name {owner} is unknown: check base_url and the network")
         elif proxy:
             self.note("DNS", "skipped", "the proxy looks the name up")
         else:
@@ -424,12 +424,12 @@ class _Doctor:
         finally:
             # A traceback with locals must not show it.
             del token
-        where = self.settings["websocket_url"][0]
+        address = self.settings["websocket_url"][0]
         if problem is None:
-            self.note(names[1], "ok", f"opened at {where}")
+            self.note(names[1], "ok", f"opened at {address}")
         else:
             advice = "check websocket_url, and that proxies and firewalls let a websocket through"
-            self.note(names[1], "failed", f"not opened at {where}: {problem}", advice)
+            self.note(names[1], "failed", f"not opened at {address}: {problem}", advice)
 
     async def token(self, game_id: str) -> str:
         if self.is_async:
@@ -522,10 +522,10 @@ def _fetch_certificate(host: str, port: int) -> tuple[str, int] | None:
             socket.create_connection((host, port), timeout=5) as connection,
             context.wrap_socket(connection, server_hostname=host) as secure,
         ):
-            shown = secure.getpeercert(binary_form=True)
+            certificate = secure.getpeercert(binary_form=True)
     except OSError:
         return None
-    return _certificate(shown) if shown else None
+    return _certificate(certificate) if certificate else None
 
 
 def _open_error(stream: "LiveStream", seconds: float) -> str | None:

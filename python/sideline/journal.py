@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from . import live
 else:
     live = LazyModule("sideline.live")
-from ._client import Duration, Overflow, as_seconds, named
+from ._client import Duration, Overflow, as_seconds, name_arguments
 from ._core import _replay
 
 __all__ = ["replay"]
@@ -45,7 +45,7 @@ def replay(
     """
     from .live import LiveStream
 
-    wanted = "a number such as 2.0, or None for as fast as possible"
-    with named(speed=wanted, max_pause="a number of seconds, such as 1.0", path="a str or a path"):
+    speed_form = "a number such as 2.0, or None for as fast as possible"
+    with name_arguments(speed=speed_form, max_pause="a number of seconds, such as 1.0", path="a str or a path"):
         core = _replay(path, speed, as_seconds(max_pause), {"notices": notices, "overflow": overflow, "buffer": buffer})
     return LiveStream(core, f"replay of {fspath(path)}")

@@ -39,21 +39,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give a test with the marker its own season, as the parameter of `sideline_simulator`."""
-    options = _marked(metafunc.definition)
+    options = _marker_options(metafunc.definition)
     if options is None:
         return
     # A test may also request the fixture while it runs.
     if "sideline_simulator" not in metafunc.fixturenames:
         metafunc.fixturenames.append("sideline_simulator")
-    hidden = getattr(pytest, "HIDDEN_PARAM", "sideline")
+    test_id = getattr(pytest, "HIDDEN_PARAM", "sideline")
     # Function scope gives each marked test its own service; the shared one stays alive meanwhile.
-    metafunc.parametrize("sideline_simulator", [pytest.param(options, id=hidden)], indirect=True, scope="function")
+    metafunc.parametrize("sideline_simulator", [pytest.param(options, id=test_id)], indirect=True, scope="function")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Reject the marker where it has no effect: methods of `unittest.TestCase` take no parameters."""
-    if isinstance(item, pytest.Function) and "sideline_simulator" in item.fixturenames and _marked(item) is not None:
+    if (
+        isinstance(item, pytest.Function)
+        and "sideline_simulator" in item.fixturenames
+        and _marker_options(item) is not None
+    ):
         params: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
         if "sideline_simulator" not in params:
             pytest.fail("the marker sideline has no effect on a method of unittest.TestCase", pytrace=False)
@@ -134,7 +138,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
         service.streams.clear()
 
 
-def _marked(node: pytest.Item) -> dict[str, Any] | None:
+def _marker_options(node: pytest.Item) -> dict[str, Any] | None:
     """Return the options of a test's own season; `None` if it has none."""
     options = _options(node)
     is_strict = options.pop("strict", None)
@@ -146,8 +150,10 @@ def _options(node: pytest.Item) -> dict[str, Any]:
     """Merge the markers of a test, the nearest last."""
     options: dict[str, Any] = {}
     for mark in reversed(list(node.iter_markers("sideline"))):
-        unknown = [*map(repr, mark.args), *(name for name in mark.kwargs if name not in _OPTIONS)]
-        if unknown:
-            pytest.fail(f"the marker sideline takes {', '.join(_OPTIONS)}, not {', '.join(unknown)}", pytrace=False)
+        unknown_options = [*map(repr, mark.args), *(name for name in mark.kwargs if name not in _OPTIONS)]
+        if unknown_options:
+            pytest.fail(
+                f"the marker sideline takes {', '.join(_OPTIONS)}, not {', '.join(unknown_options)}", pytrace=False
+            )
         options |= mark.kwargs
     return options

@@ -49,7 +49,7 @@ def read(spark: "SparkSession", plan: Plan, *, parts: int | None = None) -> "Dat
     library("pyspark", "spark")
     columns = None if plan.columns is None else list(plan.columns)
     target = arrow_schema(refused_box_score(plan.table), columns)
-    return _frame(spark, plan, parts, struct(target), lambda part: conformed(part.batches(), target))
+    return _frame(spark, plan, parts, struct(target), lambda part: conform(part.batches(), target))
 
 
 def fetch_bodies(spark: "SparkSession", plan: Plan, *, parts: int | None = None) -> "DataFrame":
@@ -65,7 +65,7 @@ def fetch_bodies(spark: "SparkSession", plan: Plan, *, parts: int | None = None)
         plan,
         parts,
         struct(target),
-        lambda part: conformed(_record_batches(body_tables(part.plan, None)), target),
+        lambda part: conform(_record_batches(body_tables(part.plan, None)), target),
     )
 
 
@@ -78,7 +78,7 @@ def decode(bodies: "DataFrame", table: "TableName") -> "DataFrame":
     operation = operation_of(refused_box_score(table))
     target = arrow_schema(table, None)
 
-    def decoded(batches: "Iterable[pyarrow.RecordBatch]") -> "Iterator[pyarrow.RecordBatch]":
+    def decode_batches(batches: "Iterable[pyarrow.RecordBatch]") -> "Iterator[pyarrow.RecordBatch]":
         for batch in batches:
             for row in batch.to_pylist():
                 if row["status"] not in ("fetched", "empty"):
@@ -88,9 +88,9 @@ def decode(bodies: "DataFrame", table: "TableName") -> "DataFrame":
                 keys = {name: row[name] for name in ("session_id", "game_id") if row[name] is not None}
                 payload = Payload.from_bytes(cast("Operation", operation), bytes(row["body"]), **keys)
                 until = round(row["end"].timestamp() * 1000) if row["has_next"] else None
-                yield from conformed(rows_of_unit(payload, table, None, until).to_arrow().to_batches(), target)
+                yield from conform(rows_of_unit(payload, table, None, until).to_arrow().to_batches(), target)
 
-    return bodies.mapInArrow(decoded, struct(target))
+    return bodies.mapInArrow(decode_batches, struct(target))
 
 
 def refused_box_score(table: str) -> str:
@@ -120,7 +120,7 @@ def _parallelism(spark: "SparkSession") -> int | None:
     """Return the number of concurrent tasks, or `None` if the session does not know it, as with Spark Connect."""
     try:
         return max(1, int(spark.sparkContext.defaultParallelism))
-    except Exception:  # noqa: BLE001 - Spark Connect has no context, and each version says so with another class
+    except Exception:  # noqa: BLE001 - Spark Connect has no context, and each version raises another class
         return None
 
 
@@ -171,13 +171,12 @@ def struct(target: "pyarrow.Schema") -> "StructType":
     return types.StructType(fields)
 
 
-def conformed(batches: "Iterable[pyarrow.RecordBatch]", target: "pyarrow.Schema") -> "Iterator[pyarrow.RecordBatch]":
+def conform(batches: "Iterable[pyarrow.RecordBatch]", target: "pyarrow.Schema") -> "Iterator[pyarrow.RecordBatch]":
     """Cast batches to the target's columns and types: Spark checks only the first batch."""
     pa = library("pyarrow", "spark")
-    bare = target.remove_metadata()
-    bare = pa.schema([field.remove_metadata() for field in bare])
+    types = pa.schema([field.remove_metadata() for field in target])
     for batch in batches:
-        yield from pa.Table.from_batches([batch]).select(target.names).cast(bare).to_batches()
+        yield from pa.Table.from_batches([batch]).select(target.names).cast(types).to_batches()
 
 
 def _record_batches(tables: "Iterable[pyarrow.Table]") -> "Iterator[pyarrow.RecordBatch]":

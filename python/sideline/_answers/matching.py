@@ -275,7 +275,7 @@ def _verdict(candidates: Mapping[int, _Match], rivals: Mapping[int, Sequence[flo
 class _NameCounts:
     """How common names are: the number of people with each word, on both sides together."""
 
-    given: Counter[str]
+    first: Counter[str]
     family: Counter[str]
     people: int
     teams: int
@@ -298,7 +298,7 @@ class _NameCounts:
         # Both sides count the person, so the league has half as many.
         expected = 0.0
         for name in names:
-            first = self.given[name.words[0]] / 2 - 1
+            first = self.first[name.words[0]] / 2 - 1
             family = min((self.family[word] for word in name.words[1:]), default=0) / 2 - 1
             expected = max(expected, max(first, 0.0) * max(family, 0.0) / (self.people / 2))
         return expected

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         as_timedelta as as_timedelta,
         check_range as check_range,
         is_time as is_time,
-        named as named,
+        name_arguments as name_arguments,
     )
     from .async_client import AsyncClient as AsyncClient
     from .base import BaseClient as BaseClient
@@ -87,7 +87,7 @@ else:
                 "is_entered jersey_numbers_of keep_alive mask_id options_of planned_units refusal_of shape_of size_of "
                 "sport_of sport_of_score store_of table_from_arrow take_rows title_of units_of waits with_texts"
             ),
-            "arguments": "as_seconds as_timedelta check_range is_time named",
+            "arguments": "as_seconds as_timedelta check_range is_time name_arguments",
             "async_client": "AsyncClient",
             "base": "BaseClient",
             "client": "Client",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def named(**written: str) -> Iterator[None]:
+def name_arguments(**written: str) -> Iterator[None]:
     """Name the argument of the wrong type or size in the message, with what to write: the core names it only in a note.
 
     A number of the wrong size is a `ValueError`.

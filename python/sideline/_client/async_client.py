@@ -103,12 +103,12 @@ class AsyncClient(BaseClient):
     ) -> Payload:
         try:
             arguments = plain_arguments(operation, arguments)
-            return self._checked(await self._core.call_async(operation, arguments, call_limits(timeout)))
+            return self._report_drift(await self._core.call_async(operation, arguments, call_limits(timeout)))
         except NotFound as error:
             if suspect := possible_game_id(arguments):
                 with suppress(SidelineError):
-                    found = await self._core.call_async("game", {"game_id": suspect}, LOOKUP_LIMITS)
-                    explain_game_id(error, operation, suspect, found)
+                    game = await self._core.call_async("game", {"game_id": suspect}, LOOKUP_LIMITS)
+                    explain_game_id(error, operation, suspect, game)
             raise
         finally:
             # A traceback shows what its frames hold, and a link may hold a credential.
@@ -123,9 +123,9 @@ class AsyncClient(BaseClient):
         timeout: Timeout | Duration | None,
     ) -> Payload | AsyncBatch:
         """Return a payload for one id, a batch for several."""
-        found = query(operation, arguments, timeout)
-        if found is not None:
-            return await fetch_async(self, found, on_error, progress)
+        batch_query = query(operation, arguments, timeout)
+        if batch_query is not None:
+            return await fetch_async(self, batch_query, on_error, progress)
         if on_error != "raise" or progress is not None:
             raise TypeError("on_error and progress are for many ids: write [id] for a batch of one")
         return await self._request(operation, arguments, timeout)

@@ -160,7 +160,7 @@ class BaseClient(Streams):
         finally:
             del token  # as above
 
-    def _checked(self, payload: Payload) -> Payload:
+    def _report_drift(self, payload: Payload) -> Payload:
         """Return the payload, after a report of its unknown fields."""
         if payload._met:
             check_drift(payload, strict=self._options["strict"])

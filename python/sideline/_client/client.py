@@ -100,12 +100,12 @@ class Client(BaseClient):
     ) -> Payload:
         try:
             arguments = plain_arguments(operation, arguments)
-            return self._checked(self._core.call_sync(operation, arguments, call_limits(timeout)))
+            return self._report_drift(self._core.call_sync(operation, arguments, call_limits(timeout)))
         except NotFound as error:
             if suspect := possible_game_id(arguments):
                 with suppress(SidelineError):
-                    found = self._core.call_sync("game", {"game_id": suspect}, LOOKUP_LIMITS)
-                    explain_game_id(error, operation, suspect, found)
+                    game = self._core.call_sync("game", {"game_id": suspect}, LOOKUP_LIMITS)
+                    explain_game_id(error, operation, suspect, game)
             raise
         finally:
             # A traceback shows what its frames hold, and a link may hold a credential.
@@ -120,9 +120,9 @@ class Client(BaseClient):
         timeout: Timeout | Duration | None,
     ) -> Payload | Batch:
         """Return a payload for one id, a batch for several."""
-        found = query(operation, arguments, timeout)
-        if found is not None:
-            return fetch_sync(self, found, on_error, progress)
+        batch_query = query(operation, arguments, timeout)
+        if batch_query is not None:
+            return fetch_sync(self, batch_query, on_error, progress)
         if on_error != "raise" or progress is not None:
             raise TypeError("on_error and progress are for many ids: write [id] for a batch of one")
         return self._request(operation, arguments, timeout)

@@ -71,7 +71,7 @@ class Bar:
 
 
 def bar(option: ProgressOption, operation: str, total: int, counters: CoreProgress, expected_bytes: int) -> Bar | None:
-    """Return the display of the progress, or `None` if there is none."""
+    """Return the display of the progress, or `None` without one."""
     if callable(option):
         function = option
         return Bar(operation, total, counters, lambda progress, _: function(progress), expected_bytes)
@@ -89,12 +89,12 @@ def bar(option: ProgressOption, operation: str, total: int, counters: CoreProgre
     return None
 
 
-def _tqdm_bar(where: str) -> "_Tqdm | None":
+def _tqdm_bar(place: str) -> "_Tqdm | None":
     """Return a tqdm bar, or `None` if tqdm or its notebook widgets are not installed."""
-    libraries = ("tqdm", "ipywidgets") if where == "notebook" else ("tqdm",)
+    libraries = ("tqdm", "ipywidgets") if place == "notebook" else ("tqdm",)
     if not all(map(_is_installed, libraries)):
         return None
-    return _Tqdm("tqdm.notebook" if where == "notebook" else "tqdm.std")
+    return _Tqdm("tqdm.notebook" if place == "notebook" else "tqdm.std")
 
 
 def _is_installed(name: str) -> bool:

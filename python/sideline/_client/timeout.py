@@ -24,7 +24,7 @@ class Timeout(NamedTuple):
     """For the whole call, with all attempts and waits."""
 
 
-def _checked(timeout: Timeout) -> tuple[float, float, float]:
+def _limits_in_seconds(timeout: Timeout) -> tuple[float, float, float]:
     in_seconds: dict[str, Any] = {name: as_seconds(limit) for name, limit in timeout._asdict().items()}
     for name, seconds in in_seconds.items():
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
@@ -50,8 +50,8 @@ def limits(timeout: "Timeout | Duration | None") -> tuple[float, float, float] |
     if timeout is None:
         return None
     if isinstance(timeout, Timeout):
-        return _checked(timeout)
-    total, (connect, read, _) = _total(timeout), _checked(Timeout())
+        return _limits_in_seconds(timeout)
+    total, (connect, read, _) = _total(timeout), _limits_in_seconds(Timeout())
     return min(connect, total), min(read, total), total
 
 
@@ -64,5 +64,5 @@ def call_limits(timeout: Limit) -> "tuple[float | None, float | None, float] | N
     if timeout is None:
         return None
     if isinstance(timeout, Timeout):
-        return _checked(timeout)
+        return _limits_in_seconds(timeout)
     return None, None, _total(timeout)

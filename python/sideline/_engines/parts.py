@@ -117,7 +117,7 @@ def _batch(client: "Client", operation: str, units: "Sequence[PlanUnit]") -> lis
 def _windows(client: "Client", units: "Sequence[PlanUnit]") -> list[Outcome]:
     """Request each unit as a batch of one, because its range is its own."""
 
-    def one(unit: "PlanUnit") -> Outcome:
+    def fetch_unit(unit: "PlanUnit") -> Outcome:
         assert unit.start is not None
         assert unit.end is not None
         options: dict[str, Any] = {"on_error": "keep", "progress": False}
@@ -126,7 +126,7 @@ def _windows(client: "Client", units: "Sequence[PlanUnit]") -> list[Outcome]:
         batch: Batch = client.locations([unit.id], unit.start, unit.end, **options)
         return Outcome(unit, units_of(batch)[0], batch)
 
-    return list(map_in_threads(one, units, len(units)))
+    return list(map_in_threads(fetch_unit, units, len(units)))
 
 
 def raise_holes(plan: "Plan", outcomes: Sequence[Outcome]) -> None:

@@ -343,11 +343,10 @@ class Part:
         return read(self.plan, client)
 
     def batches(self, client: "_client.Client | None" = None) -> "Iterator[pyarrow.RecordBatch]":
-        """Yield the rows of the part as `pyarrow.RecordBatch`es, each as soon as it is available, in the plan's order.
+        """Yield the rows of the part as `pyarrow.RecordBatch`es, each once it is available, in the plan's order.
 
         Raises `IncompleteError` at the first missing unit, and `ValueError` for `box_score`, whose columns depend on
-        the
-        data: read `player_stats`.
+        the data: read `player_stats`.
 
         >>> part = client.plan("shots", game_ids=[game_id]).split(1)[0]
         >>> sum(batch.num_rows for batch in part.batches(client)) == part.read(client).num_rows

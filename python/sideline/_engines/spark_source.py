@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from .._rows import did_you_mean
-from ..spark import arrow_schema, conformed, refused_box_score, struct
+from ..spark import arrow_schema, conform, refused_box_score, struct
 from .plan import Part, Plan
 from .planner import Selection, make_plan
 
@@ -93,7 +93,7 @@ class SidelineReader(DataSourceReader):  # type: ignore[misc]
         # For a plan without units, Spark reads a partition of None.
         part: Part | StoredPart | None = partition.value
         if part is not None:
-            yield from conformed(part.batches(), arrow_schema(part.table, self._columns))
+            yield from conform(part.batches(), arrow_schema(part.table, self._columns))
 
 
 def _check_options(raw: Mapping[str, str]) -> dict[str, str]:

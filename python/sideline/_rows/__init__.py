@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .suggestions import did_you_mean as did_you_mean, resembling as resembling
     from .text import (
         STATISTICS as STATISTICS,
-        aligned as aligned,
+        align as align,
         cell as cell,
         shorten as shorten,
         table_text as table_text,
@@ -59,7 +59,7 @@ else:
             ),
             "schemas": "SCHEMAS",
             "suggestions": "did_you_mean resembling",
-            "text": "STATISTICS aligned cell shorten table_text visible",
+            "text": "STATISTICS align cell shorten table_text visible",
             "zones": "in_zone zone",
         },
     )

@@ -56,7 +56,7 @@ def with_names(table: Table, payloads: Iterable[Payload]) -> Table:
     lookup: Found | None = None
     new_columns: list[tuple[str, str, list[Any], bool]] = []
     for column in columns:
-        name, is_list = _named(column)
+        name, is_list = _name_column(column)
         if name is None or name in columns or (name == "player_name" and "last_name" in columns):
             continue
         lookup = lookup or Found(payloads)
@@ -69,7 +69,7 @@ def with_names(table: Table, payloads: Iterable[Payload]) -> Table:
     return with_texts(table, new_columns) if new_columns else table
 
 
-def _named(column: str) -> tuple[str | None, bool]:
+def _name_column(column: str) -> tuple[str | None, bool]:
     """Return the name column for a column of ids, and whether it has lists."""
     if column == "team_id" or column.endswith(("_team_id", "player_id")):
         return f"{column.removesuffix('_id')}_name", False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._client import drift_of, size_of
 from .._core import _Templates
-from .text import MAX_ROWS, brief, cell, count_text, is_number, ordered, shorten, visible
+from .text import MAX_ROWS, brief, cell, count_text, is_number, order_columns, shorten, visible
 
 if TYPE_CHECKING:
     from .._core import Payload, Schema, Table
@@ -47,7 +47,7 @@ def table_part(table: "Table", columns: Sequence[str] | None = None, rows: int =
     """Return the first rows of a table, and the main columns unless others are named."""
     schema = table.schema
     records = table.head(rows).to_dicts()
-    names = list(columns or ordered(table, records)[:MAX_COLUMNS])
+    names = list(columns or order_columns(table, records)[:MAX_COLUMNS])
     # Notebooks align everything to the right, which suits only numbers.
     numeric = {name for name in names if any(is_number(record[name]) for record in records)}
     cut = [f"first {rows} rows"] if table.num_rows > rows else []

@@ -29,17 +29,17 @@ _UUID_CHARACTERS = frozenset("0123456789abcdefABCDEF-")
 
 def visible(text: str) -> str:
     """Escape control characters, and characters that reorder or hide text."""
-    return text if text.isprintable() else re.sub(_HIDDEN, _escaped, text)
+    return text if text.isprintable() else re.sub(_UNSAFE_CHARACTERS, _escape, text)
 
 
 # None of them is printable. As a text, because to compile it takes longer than to show a table, and few texts need it.
-_HIDDEN = (
+_UNSAFE_CHARACTERS = (
     "[\\x00-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ud800-\\udfff\\ufeff\\ufff9-\\ufffb"
     "\\U000e0000-\\U000e007f]"
 )
 
 
-def _escaped(match: "re.Match[str]") -> str:
+def _escape(match: "re.Match[str]") -> str:
     return match[0].encode("unicode_escape").decode()
 
 
@@ -72,7 +72,7 @@ def _is_uuid(text: str) -> bool:
     return len(text) == 36 and [*map(len, text.split("-"))] == _UUID_PARTS and _UUID_CHARACTERS.issuperset(text)
 
 
-def ordered(table: "Table", records: Sequence[Mapping[str, Any]]) -> list[str]:
+def order_columns(table: "Table", records: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the columns in display order: names, statistics and columns with values before UUIDs and links.
 
     Columns selected by the user keep their order.
@@ -107,14 +107,14 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def aligned(table: "Table", columns: Sequence[str] | None = None, rows: int = 5, width: int = 24) -> str:
+def align(table: "Table", columns: Sequence[str] | None = None, rows: int = 5, width: int = 24) -> str:
     """Format the first rows, with numbers aligned to the right."""
     records = table.head(rows).to_dicts()
-    return aligned_records(records, list(columns or ordered(table, records)), width)
+    return align_records(records, list(columns or order_columns(table, records)), width)
 
 
-def aligned_records(records: Sequence[Mapping[str, Any]], names: Sequence[str], width: int = 24) -> str:
-    """Format rows that are dicts, like `aligned`."""
+def align_records(records: Sequence[Mapping[str, Any]], names: Sequence[str], width: int = 24) -> str:
+    """Format rows that are dicts, like `align`."""
     lines = [[*map(visible, names)], *([shorten(brief(record[name]), width) for name in names] for record in records)]
     widths = [max(len(line[position]) for line in lines) for position in range(len(names))]
     numeric = [any(is_number(record[name]) for record in records) for name in names]
@@ -147,9 +147,9 @@ def table_text(table: "Table", line: int | None = None) -> str:
     """Format a table for `print`: as many columns as fit the terminal, names and statistics first."""
     line = max(40, _terminal_width() if line is None else line)
     records = table.head(MAX_ROWS).to_dicts()
-    names = ordered(table, records)
+    names = order_columns(table, records)
     visible_count = len(names)
-    while visible_count > 1 and max(map(len, aligned_records(records, names[:visible_count]).splitlines())) > line:
+    while visible_count > 1 and max(map(len, align_records(records, names[:visible_count]).splitlines())) > line:
         visible_count -= 1
     size = f"{visible(table.name)}: {count_text(table.num_rows, 'row')}, {count_text(len(names), 'column')}"
     left = (
@@ -158,7 +158,7 @@ def table_text(table: "Table", line: int | None = None) -> str:
         else ""
     )
     more = "\n…" if table.num_rows > len(records) else ""
-    return f"{size}\n{aligned_records(records, names[:visible_count])}{more}{left}"
+    return f"{size}\n{align_records(records, names[:visible_count])}{more}{left}"
 
 
 def count_text(number: int, kind: str) -> str:

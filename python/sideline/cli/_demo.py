@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .._core import Table
-from .._rows import aligned, library
+from .._rows import align, library
 from ._exits import Exit
 from ._parser import Commands, add_command, number
 
@@ -119,7 +119,7 @@ def concatenate(parts: Sequence[Table]) -> Any:
 def show(tables: Mapping[str, Sequence[Table]]) -> None:
     for name, parts in tables.items():
         print(f"\n{name}: {sum(map(len, parts))} rows, {len(parts[0].column_names)} columns")
-        print(aligned(parts[0], SHOWN_COLUMNS[name]))
+        print(align(parts[0], SHOWN_COLUMNS[name]))
 
 
 def summarize(tables: Mapping[str, Sequence[Table]], pictures: Mapping[str, str], out: Path) -> None:

@@ -11,7 +11,7 @@ MARGIN = 300
 def half_court(court: Court) -> dict[str, str]:
     """Return the view box and the path of a half's lines: the hoop is the origin, at the bottom.
 
-    Positions in `sideline.court.HOOP` fit there as they are.
+    Positions in `sideline.court.HOOP` fit there unchanged.
     """
     hoop, middle, side = court.baseline_to_hoop, court.length / 2 - court.baseline_to_hoop, court.width / 2
     face, free_throw = court.baseline_to_backboard - hoop, court.baseline_to_free_throw_line - hoop

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .._client import core_of_stream, is_entered, is_notebook, title_of
 from .._core import Update
-from .._rows import STATISTICS, aligned, notebook_html, shorten, table_part, visible
+from .._rows import STATISTICS, align, notebook_html, shorten, table_part, visible
 from ._box_score import LiveBoxScore
 from ._notices import Connected, Disconnected, Gap, Quiet, Recovered, Recovering
 from ._stats import StreamStats
@@ -75,7 +75,7 @@ class View:
     def text(self) -> str:
         """Render the box score as text, or return "" without one."""
         columns = self.columns()
-        return "" if columns is None else aligned(self.score.table(), columns, MAX_ROWS)
+        return "" if columns is None else align(self.score.table(), columns, MAX_ROWS)
 
 
 def add_counted(stream: "LiveStream", score: LiveBoxScore, item: object, add: Callable[[object], object]) -> None:
@@ -114,16 +114,16 @@ class Notebook:
     def __init__(self) -> None:
         self._ipython = import_module("IPython.display")
         self._handle: Any = None
-        self._shown = ""
+        self._last_output = ""
 
     def show(self, view: View) -> None:
         """See `Screen`."""
         page = view.html()
         if self._handle is None:
             self._handle = self._ipython.display(self._ipython.HTML(page), display_id=True)
-        elif page != self._shown:
+        elif page != self._last_output:
             self._handle.update(self._ipython.HTML(page))
-        self._shown = page
+        self._last_output = page
 
     def finish(self, view: View) -> None:
         """See `Screen`."""
@@ -135,7 +135,7 @@ class Lines:
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
-        self._shown = ""
+        self._last_output = ""
 
     def show(self, view: View) -> None:
         """See `Screen`."""
@@ -143,9 +143,9 @@ class Lines:
             self._write(text)
         view.new_notices.clear()
         line = view.headline()
-        if line != self._shown:
+        if line != self._last_output:
             self._write(line)
-        self._shown = line
+        self._last_output = line
 
     def finish(self, view: View) -> None:
         """See `Screen`."""

@@ -53,9 +53,9 @@ class Gap(Notice):
     "overflow" (the buffer was full), "restarted" (the sequence numbers started again), "started" (a page with a feed
     requests the state of the game), or names an oversized message.
     In a journal it also covers the time between two recordings, and its reason is "damaged" where the file is damaged,
-    and "torn" where the recorder was killed. With `recover="auto"` the service is asked for what is missing until a
-    `Recovered` closes the gap; if it refuses for good, the same gap comes again as a final one (`is_final`) whose
-    reason says why (documentation: Streams in detail, "Recovery").
+    and "torn" where the recorder was killed. With `recover="auto"` the client requests the missing messages until a
+    `Recovered` closes the gap; if the service refuses for good, the same gap comes again as a final one (`is_final`)
+    whose reason says why (documentation: Streams in detail, "Recovery").
     """
 
     start: datetime

@@ -154,7 +154,7 @@ class LivePage:
         self._on_item = on_item
         self._listener = options
         self._game = WatchedGame(stream, score, options.delay_s, has_feed=options.has_feed)
-        self._ended, self._stopped = Event(), Event()
+        self._end_event, self._stop_event = Event(), Event()
         self._is_closed = False
         self._process = os.getpid()
         self._news = News()
@@ -190,7 +190,7 @@ class LivePage:
         ...     page.wait(0.1)
         False
         """
-        has_ended = self._ended.wait(timeout)
+        has_ended = self._end_event.wait(timeout)
         if has_ended and self._game.error is not None:
             raise self._game.error
         return has_ended
@@ -205,7 +205,7 @@ class LivePage:
             return
         self._is_closed = True
         atexit.unregister(self.close)
-        self._stopped.set()
+        self._stop_event.set()
         self._server.shutdown()
         self._server.server_close()
         for thread in self._threads:
@@ -215,9 +215,9 @@ class LivePage:
 
     def _follow(self) -> None:
         try:
-            follow(self._stream, self._add, self._publish, self._stopped.is_set)
+            follow(self._stream, self._add, self._publish, self._stop_event.is_set)
             # What the delay still holds back.
-            while (seconds := self._game.next_due) is not None and not self._stopped.wait(seconds):
+            while (seconds := self._game.next_due) is not None and not self._stop_event.wait(seconds):
                 self._publish()
         except BaseException as error:  # noqa: BLE001 - raised by `wait`
             self._game.error = error
@@ -225,7 +225,7 @@ class LivePage:
             try:
                 self._publish()
             finally:
-                self._ended.set()
+                self._end_event.set()
 
     def _add(self, item: object) -> None:
         self._game.add(item)

@@ -194,7 +194,7 @@ class Scoreboard:
                 "x": shot["x"],
                 "y": shot["y"],
                 "made": shot["made"],
-                "text": f"{_named(players, team, player)}, {shot['text']}",
+                "text": f"{_name_player(players, team, player)}, {shot['text']}",
             }
             for (team, player, _), shot in self._shots.items()
             if team in ids
@@ -205,7 +205,7 @@ class Scoreboard:
             {
                 "at": at,
                 "team": "" if team is None else teams.get(team, f"team {team}"),
-                "text": text if not player else f"{_named(players, team, player)}: {text}",
+                "text": text if not player else f"{_name_player(players, team, player)}: {text}",
             }
             for at, team, player, text in reversed(self._plays)
         ]
@@ -338,7 +338,7 @@ def _position(data: Mapping[str, Any]) -> tuple[float, float] | None:
     return (x, y) if max(abs(x), abs(y)) <= MAX_DISTANCE else None
 
 
-def _named(players: Mapping[tuple[int, int], str], team: int | None, player: int) -> str:
+def _name_player(players: Mapping[tuple[int, int], str], team: int | None, player: int) -> str:
     return players.get((team or 0, player), f"player {player}")
 
 

@@ -87,15 +87,15 @@ def in_terminal(
         add_counted(stream, score, item, board.add)
         on_item(item)
 
-    def shown(height: int | None = None) -> "RenderableType":
+    def render_board(height: int | None = None) -> "RenderableType":
         return render(board.view(stream.state, stream.stats), console.width, height)
 
     # While it runs, it has the height of the terminal; the last state is printed whole.
     with Live(console=console, auto_refresh=False, transient=True) as screen:
         try:
-            follow(stream, add, lambda: screen.update(shown(console.height), refresh=True), is_stopped)
+            follow(stream, add, lambda: screen.update(render_board(console.height), refresh=True), is_stopped)
         finally:
-            last = shown()
+            last = render_board()
     console.print(last)
 
 

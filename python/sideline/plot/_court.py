@@ -38,41 +38,45 @@ def rules(court: Rules | Court) -> Court:
     return COURTS[court]
 
 
-def reach(of: Court) -> float:
+def reach(dimensions: Court) -> float:
     """Return the distance from the hoop to mid-court."""
-    return of.length / 2 - of.baseline_to_hoop
+    return dimensions.length / 2 - dimensions.baseline_to_hoop
 
 
-def half_lines(of: Court) -> dict[str, Points]:
+def half_lines(dimensions: Court) -> dict[str, Points]:
     """Return the lines of one half in the frame of shot charts: the origin is the hoop, y points to mid-court."""
-    hoop, middle = of.baseline_to_hoop, reach(of)
-    baseline, face, free_throw = -hoop, of.baseline_to_backboard - hoop, of.baseline_to_free_throw_line - hoop
-    bend = float(np.arccos(of.corner / of.arc))
-    side, lane, board = of.width / 2, of.paint_width / 2, of.backboard_width / 2
-    three = _arc(0, 0, of.arc, bend, np.pi - bend)
-    under = _arc(0, 0, of.restricted_arc, 0, np.pi)
+    hoop, middle = dimensions.baseline_to_hoop, reach(dimensions)
+    baseline, face, free_throw = (
+        -hoop,
+        dimensions.baseline_to_backboard - hoop,
+        dimensions.baseline_to_free_throw_line - hoop,
+    )
+    bend = float(np.arccos(dimensions.corner / dimensions.arc))
+    side, lane, board = dimensions.width / 2, dimensions.paint_width / 2, dimensions.backboard_width / 2
+    three = _arc(0, 0, dimensions.arc, bend, np.pi - bend)
+    under = _arc(0, 0, dimensions.restricted_arc, 0, np.pi)
     return {
         "outline": _line((side, middle), (side, baseline), (-side, baseline), (-side, middle)),
         "mid_court": _line((-side, middle), (side, middle)),
-        "three_point": np.vstack([(of.corner, baseline), three, (-of.corner, baseline)]),
+        "three_point": np.vstack([(dimensions.corner, baseline), three, (-dimensions.corner, baseline)]),
         "lane": _line((lane, baseline), (lane, free_throw), (-lane, free_throw), (-lane, baseline)),
         # In all three rules as wide as the centre circle.
-        "free_throw_circle": _arc(0, free_throw, of.centre_circle, 0, np.pi),
-        "restricted": np.vstack([(of.restricted_arc, face), under, (-of.restricted_arc, face)]),
+        "free_throw_circle": _arc(0, free_throw, dimensions.centre_circle, 0, np.pi),
+        "restricted": np.vstack([(dimensions.restricted_arc, face), under, (-dimensions.restricted_arc, face)]),
         "backboard": _line((-board, face), (board, face)),
-        "ring": _arc(0, 0, of.rim_diameter / 2, 0, 2 * np.pi),
-        "centre_circle": _arc(0, middle, of.centre_circle, np.pi, 2 * np.pi),
-        **{f"lane_mark_{number}": mark for number, mark in enumerate(_lane_marks(of), 1)},
+        "ring": _arc(0, 0, dimensions.rim_diameter / 2, 0, 2 * np.pi),
+        "centre_circle": _arc(0, middle, dimensions.centre_circle, np.pi, 2 * np.pi),
+        **{f"lane_mark_{number}": mark for number, mark in enumerate(_lane_marks(dimensions), 1)},
     }
 
 
-def _lane_marks(of: Court) -> list[Points]:
+def _lane_marks(dimensions: Court) -> list[Points]:
     """Return the marks on both sides of the lane: those of its spaces, and the block between the first two."""
-    lane, baseline = of.paint_width / 2, -of.baseline_to_hoop
+    lane, baseline = dimensions.paint_width / 2, -dimensions.baseline_to_hoop
     marks = []
     for side in (-1, 1):
         inner, outer = side * lane, side * (lane + LANE_MARK)
-        for start, end in INTERNATIONAL_SPACES if of.length == INTERNATIONAL.length else SPACES:
+        for start, end in INTERNATIONAL_SPACES if dimensions.length == INTERNATIONAL.length else SPACES:
             low, high = baseline + start, baseline + end
             marks.append(_line((inner, low), (outer, low), (outer, high), (inner, high)))
     return marks
@@ -115,18 +119,22 @@ def court(
     check_axes(ax, "court")
     if court == "football":
         return draw_field(new_axes(5.5, 11.0) if ax is None else ax, color, linewidth)
-    of = rules(court)
+    dimensions = rules(court)
     if ax is None:
         ax = new_axes(5.5, 6.0 if half else 9.6)
-    lines = half_lines(of)
-    halves = [lines] if half else [_from_centre(lines, reach(of), sign) for sign in (1, -1)]
-    for one in halves:
-        ax.add_patch(Polygon(one["lane"], facecolor=color, edgecolor="none", alpha=0.08, zorder=0.5, gid="lane_floor"))
-        for name, line in one.items():
+    lines = half_lines(dimensions)
+    halves = [lines] if half else [_from_centre(lines, reach(dimensions), sign) for sign in (1, -1)]
+    for half_court in halves:
+        ax.add_patch(
+            Polygon(half_court["lane"], facecolor=color, edgecolor="none", alpha=0.08, zorder=0.5, gid="lane_floor")
+        )
+        for name, line in half_court.items():
             ax.add_line(Line2D(line[:, 0], line[:, 1], color=color, linewidth=linewidth, zorder=0.9, gid=name))
-    bottom, top = (-of.baseline_to_hoop, reach(of)) if half else (-of.length / 2, of.length / 2)
+    bottom, top = (
+        (-dimensions.baseline_to_hoop, reach(dimensions)) if half else (-dimensions.length / 2, dimensions.length / 2)
+    )
     ax.set(
-        xlim=(-of.width / 2 - MARGIN, of.width / 2 + MARGIN),
+        xlim=(-dimensions.width / 2 - MARGIN, dimensions.width / 2 + MARGIN),
         ylim=(bottom - MARGIN, top + MARGIN),
         aspect="equal",
         xticks=[],
@@ -136,10 +144,10 @@ def court(
     return ax
 
 
-def on_half(of: Court, x: Points, y: Points) -> npt.NDArray[np.bool_]:
+def on_half(dimensions: Court, x: Points, y: Points) -> npt.NDArray[np.bool_]:
     """Return whether positions in the frame of shot charts are on a half court."""
-    across = np.abs(x) <= of.width / 2 + MARGIN
-    return across & (y >= -of.baseline_to_hoop - MARGIN) & (y <= reach(of) + MARGIN)
+    across = np.abs(x) <= dimensions.width / 2 + MARGIN
+    return across & (y >= -dimensions.baseline_to_hoop - MARGIN) & (y <= reach(dimensions) + MARGIN)
 
 
 def _from_centre(lines: dict[str, Points], middle: float, sign: int) -> dict[str, Points]:
@@ -160,8 +168,8 @@ def new_axes(width: float, height: float) -> Axes:
     return pyplot.subplots(figsize=(width, height), layout="compressed")[1]
 
 
-def nothing(ax: Axes, what: str) -> None:
+def nothing(ax: Axes, kind: str) -> None:
     """Write on the axes that there was nothing to draw."""
     place: dict[str, Any] = {"transform": ax.transAxes, "ha": "center", "va": "center"}
     behind = {"facecolor": "white", "edgecolor": "none"}
-    ax.text(0.5, 0.5, f"no {what}", color="0.35", fontsize="large", bbox=behind, **place)
+    ax.text(0.5, 0.5, f"no {kind}", color="0.35", fontsize="large", bbox=behind, **place)

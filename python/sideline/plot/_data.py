@@ -34,16 +34,16 @@ Named = Names | Payload | BaseBatch | ArrowStream
 class Columns:
     """The columns of a table by name; a missing optional column is null."""
 
-    def __init__(self, rows: Rows, table: str, needed: Sequence[str]) -> None:
+    def __init__(self, rows: Rows, table: str, required: Sequence[str]) -> None:
         parts = list(rows) if isinstance(rows, (list, tuple)) else [rows]
         self.parts = [_arrow(part, table) for part in parts]
-        self.chosen: list[npt.NDArray[np.bool_]] | None = None
+        self.masks: list[npt.NDArray[np.bool_]] | None = None
         # Bodies have names that tables lack. Bodies of locations have none, and are large.
         bodies = parts if table != "locations" else []
-        self._bodies = [one for part in bodies for one in (part if isinstance(part, BaseBatch) else [part])]
-        self._found: Found | None = None
+        self._bodies = [body for part in bodies for body in (part if isinstance(part, BaseBatch) else [part])]
+        self._body_names: Found | None = None
         for part in self.parts:
-            missing = [name for name in needed if name not in part.column_names]
+            missing = [name for name in required if name not in part.column_names]
             if missing:
                 present = ", ".join(part.column_names) or "none"
                 hint = did_you_mean(missing[0], part.column_names)
@@ -65,37 +65,37 @@ class Columns:
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Self:
         """Select rows. Rows before and after them are not read, because strings are slow."""
-        some = copy(self)
-        some.parts, some.chosen = [], []
+        selection = copy(self)
+        selection.parts, selection.masks = [], []
         for part, mask in zip(self.parts, np.split(rows, np.cumsum(list(map(len, self.parts)))[:-1]), strict=True):
             places = np.flatnonzero(mask)
             start, end = (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
-            some.parts.append(part.slice(start, end - start))
-            some.chosen.append(mask[start:end])
-        return some
+            selection.parts.append(part.slice(start, end - start))
+            selection.masks.append(mask[start:end])
+        return selection
 
     def numbers(self, name: str) -> Numbers:
         """Return a column of numbers, booleans (1 and 0) or times (epoch milliseconds), with NaN for null."""
-        return self._gathered(name, _numbers, np.nan, np.float64)
+        return self._concatenate(name, _numbers, np.nan, np.float64)
 
     def texts(self, name: str) -> npt.NDArray[np.object_]:
         """Return a column unchanged, with `None` for null."""
-        return self._gathered(name, _objects, None, np.object_)
+        return self._concatenate(name, _objects, None, np.object_)
 
-    def _gathered(self, name: str, read: Any, null: object, dtype: Any) -> npt.NDArray[Any]:
+    def _concatenate(self, name: str, read: Any, null: object, dtype: Any) -> npt.NDArray[Any]:
         parts = [
             read(name, part.column(name)) if name in part.column_names else np.full(len(part), null, dtype=dtype)
             for part in self.parts
         ]
-        if self.chosen is not None:
-            parts = [column[chosen] for column, chosen in zip(parts, self.chosen, strict=True)]
+        if self.masks is not None:
+            parts = [column[masks] for column, masks in zip(parts, self.masks, strict=True)]
         return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
 
     @property
     def _in_bodies(self) -> Found:
-        if self._found is None:
-            self._found = Found(one for one in self._bodies if isinstance(one, Payload))
-        return self._found
+        if self._body_names is None:
+            self._body_names = Found(body for body in self._bodies if isinstance(body, Payload))
+        return self._body_names
 
     def team_names(self, source: Named | None) -> dict[int, str]:
         """Return names by team id: the given ones, those of the rows, or those of the body."""
@@ -113,59 +113,59 @@ class Columns:
             return {}
         texts = [self.texts(column) for column in columns]
         rows = zip(self.numbers(key), zip(*texts, strict=True), strict=True)
-        named = {one: " ".join(filter(None, parts)) for one, parts in dict(rows).items() if np.isfinite(one)}
-        return {int(one): name for one, name in named.items() if name}
+        names = {key: " ".join(filter(None, parts)) for key, parts in dict(rows).items() if np.isfinite(key)}
+        return {int(key): name for key, name in names.items() if name}
 
 
-def names_of(source: Named | None, what: str) -> Names:
+def names_of(source: Named | None, kind: str) -> Names:
     """Return names by id from a mapping or its columns; `what` is "team" or "player"."""
     if source is None or isinstance(source, Mapping):
         return source or {}
     if isinstance(source, (Payload, BaseBatch)):
-        wanted: tuple[TableName, ...] = ("players", "possession_players") if what == "player" else ("teams", "team")
-        table = next((name for name in wanted if name in source.tables), None)
+        candidates: tuple[TableName, ...] = ("players", "possession_players") if kind == "player" else ("teams", "team")
+        table = next((name for name in candidates if name in source.tables), None)
         if table is None:
             raise ValueError(
-                f"{what}s is a mapping of names by id, or a response with names, not one of {source.operation}"
+                f"{kind}s is a mapping of names by id, or a response with names, not one of {source.operation}"
             )
         source = source.table(table)
-    columns = Columns(source, f"{what}s", [f"{what}_id"])
-    if what == "player":
+    columns = Columns(source, f"{kind}s", [f"{kind}_id"])
+    if kind == "player":
         return columns.player_names(None)
     return columns.values_by_id("team_id", ("name",)) | columns.values_by_id("team_id", ("team_name",))
 
 
-def chosen_id(what: str, wanted: One | None, present: Numbers, names: Names) -> int | None:
+def chosen_id(kind: str, option: One | None, present: Numbers, names: Names) -> int | None:
     """Return the id of a team or player given by id, name or table; raises if it is not among them."""
-    if wanted is None:
+    if option is None:
         return None
-    one: Any = one_id(f"{what}_id", wanted)
+    value: Any = one_id(f"{kind}_id", option)
     ids = {int(key) for key in present[np.isfinite(present)]} | {key for key in names if key}
     listed_ids = ", ".join(f"{key} {names[key]}" if key in names else str(key) for key in sorted(ids))
-    if isinstance(one, str) and one.strip().isdecimal() and int(one) in ids:
-        return int(one)
-    if isinstance(one, str):
-        check_name(one)
-        matches = [key for key in sorted(ids) if is_named(one, names.get(key))]
+    if isinstance(value, str) and value.strip().isdecimal() and int(value) in ids:
+        return int(value)
+    if isinstance(value, str):
+        check_name(value)
+        matches = [key for key in sorted(ids) if is_named(value, names.get(key))]
         if len(matches) == 1:
             return matches[0]
         if matches:
             people = ", ".join(f"{key} {names[key]}" for key in matches)
-            reason = f"matches {len(matches)} names, {people}: write {what}_id=, or more of the name"
+            reason = f"matches {len(matches)} names, {people}: write {kind}_id=, or more of the name"
         elif not names:
-            reason = f"matches no name: the rows have only ids; give {what}s=, a roster or a mapping of names by id"
+            reason = f"matches no name: the rows have only ids; give {kind}s=, a roster or a mapping of names by id"
         else:
-            hint = did_you_mean(one, [names[key] for key in sorted(ids) if key in names])
+            hint = did_you_mean(value, [names[key] for key in sorted(ids) if key in names])
             reason = f"matches no name{hint}" if hint else f"matches no name; there are: {listed_ids or 'none'}"
-        raise ValueError(visible(f"{what} {one!r} {reason}"))
-    is_number = isinstance(one, (int, np.integer, float)) and not isinstance(one, bool)
-    if not is_number or (isinstance(one, float) and not one.is_integer()):
-        kind = type(one).__name__
-        text = f"{what} is one id, a name, or a table of one {what}, such as client.find_{what}(name), not {kind}"
+        raise ValueError(visible(f"{kind} {value!r} {reason}"))
+    is_number = isinstance(value, (int, np.integer, float)) and not isinstance(value, bool)
+    if not is_number or (isinstance(value, float) and not value.is_integer()):
+        type_name = type(value).__name__
+        text = f"{kind} is one id, a name, or a table of one {kind}, such as client.find_{kind}(name), not {type_name}"
         raise TypeError(text)
-    if len(present) and int(one) not in ids:
-        raise ValueError(visible(f"{what} {one} is not among these: {listed_ids}"))
-    return int(one)
+    if len(present) and int(value) not in ids:
+        raise ValueError(visible(f"{kind} {value} is not among these: {listed_ids}"))
+    return int(value)
 
 
 def _arrow(rows: object, table: str) -> Any:

@@ -31,13 +31,13 @@ def field_lines() -> dict[str, Points]:
         (-HALF_WIDTH, HALF_LENGTH),
     ]
     fives = [yard * YARD for yard in range(-45, 50, 5)]
-    ones = [yard * YARD for yard in range(-49, 50) if yard % 5]
+    single_yards = [yard * YARD for yard in range(-49, 50) if yard % 5]
     starts = (-HALF_WIDTH, -HASH - MARK / 2, HASH - MARK / 2, HALF_WIDTH - MARK)
     return {
         "outline": np.array([*corners, corners[0]], dtype=np.float64),
         "goal_lines": _across([-GOAL_LINE, GOAL_LINE], -HALF_WIDTH, HALF_WIDTH),
         "yard_lines": _across(fives, -HALF_WIDTH, HALF_WIDTH),
-        "hash_marks": np.vstack([_across(ones, start, start + MARK) for start in starts]),
+        "hash_marks": np.vstack([_across(single_yards, start, start + MARK) for start in starts]),
         # Where a yard line crosses, the mark runs along the field.
         "hash_crosses": np.vstack([_along(fives, x) for x in (-HASH, HASH)]),
     }

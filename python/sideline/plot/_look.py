@@ -29,9 +29,9 @@ _HEAT[:, 3] = 0.85 * np.minimum(1, np.linspace(0, 5, 256))
 DENSITY = ListedColormap(_HEAT)
 
 
-def team_colours(teams: Sequence[float], chosen: Mapping[int, Any] | None) -> list[Any]:
+def team_colours(teams: Sequence[float], colours: Mapping[int, Any] | None) -> list[Any]:
     """Return a colour for each team: the chosen one, or that of its position."""
-    return [(chosen or {}).get(int(team), TEAMS[place % len(TEAMS)]) for place, team in enumerate(teams)]
+    return [(colours or {}).get(int(team), TEAMS[place % len(TEAMS)]) for place, team in enumerate(teams)]
 
 
 def efficiency_scale(ax: Axes) -> None:

@@ -92,9 +92,9 @@ def _margins(states: Any, team_id: int) -> tuple[Any, int]:
     """Return the margin of a team before each possession and after the last one, and its points."""
     sign = np.where(states["team_id"].to_numpy() == team_id, 1, -1)
     before = sign * states["margin"].to_numpy()
-    gained = sign * (states["points"] - states["opponent_points"]).to_numpy()
-    own = np.where(sign == 1, states["points"].to_numpy(), states["opponent_points"].to_numpy())
-    return np.append(before, before[-1] + gained[-1]), int(own.sum())
+    margin = sign * (states["points"] - states["opponent_points"]).to_numpy()
+    team_points = np.where(sign == 1, states["points"].to_numpy(), states["opponent_points"].to_numpy())
+    return np.append(before, before[-1] + margin[-1]), int(team_points.sum())
 
 
 def _write_leads(ax: Axes, names: Sequence[str], fills: Sequence[Any]) -> None:
@@ -113,11 +113,11 @@ def _elapsed(states: Any) -> tuple[Any, list[tuple[str, float, float]]]:
     names = sorted(set(period.tolist()), key=period_order)
     regular = [name for name in names if not name.upper().startswith("OT")]
     for position, name in enumerate(names):
-        own = period == name
+        in_period = period == name
         # The time left at the end of a regular period is that of the next ones.
         later = np.ceil(left[period == names[position + 1]].max() / MINUTE) * MINUTE if name in regular[:-1] else 0.0
-        length = np.ceil((left[own].max() - later) / MINUTE) * MINUTE
-        at[own] = offset + length - (left[own] - later)
+        length = np.ceil((left[in_period].max() - later) / MINUTE) * MINUTE
+        at[in_period] = offset + length - (left[in_period] - later)
         begins.append((name, offset, offset + length))
         offset += length
     return at, begins

@@ -59,25 +59,31 @@ def possession_timeline(
     period, is_turnover = columns.texts("period"), columns.numbers("turnover") > 0
     if ax is None:
         ax = new_axes(10, 2.6)
-    whole = np.isfinite(team) & np.isfinite(start) & np.isfinite(end)
-    left_out = int((~whole).sum())
+    is_complete = np.isfinite(team) & np.isfinite(start) & np.isfinite(end)
+    left_out = int((~is_complete).sum())
     note = f"{left_out} incomplete, left out" if left_out else ""
     ax.spines[["top", "right", "left"]].set_visible(False)
-    if not whole.any():
+    if not is_complete.any():
         ax.set(xticks=[], yticks=[], xlabel=note)
         nothing(ax, "possessions")
         return ax
-    if clock == "game" and len(games := set(columns.texts("game_id")[whole].tolist())) > 1:
+    if clock == "game" and len(games := set(columns.texts("game_id")[is_complete].tolist())) > 1:
         raise ValueError(f"these are possessions of {len(games)} games: pass those of one game")
-    team, start, end, period, is_turnover = team[whole], start[whole], end[whole], period[whole], is_turnover[whole]
+    team, start, end, period, is_turnover = (
+        team[is_complete],
+        start[is_complete],
+        end[is_complete],
+        period[is_complete],
+        is_turnover[is_complete],
+    )
     place = _on_the_game_clock if clock == "game" else _on_the_wall
     begin, length, axis = place(ax, start, end, period)
     labels = columns.team_names(teams)
     order = teams_of(team)
     for row, (team_id, colour) in enumerate(zip(order, team_colours(order, colors), strict=True)):
-        own = team == team_id
+        of_team = team == team_id
         look = {"facecolors": colour, "linewidths": 0, **options}
-        _draw_row(ax, row, np.column_stack([begin, length])[own], is_turnover[own], look)
+        _draw_row(ax, row, np.column_stack([begin, length])[of_team], is_turnover[of_team], look)
     _name_rows(ax, [team_label(team_id, labels) for team_id in order])
     marks = "x: turnover" if is_turnover.any() else ""
     ax.set_xlabel("; ".join(filter(None, [axis, marks, note])), fontsize=9, color="0.25")
@@ -100,13 +106,13 @@ def _name_rows(ax: Axes, names: list[str]) -> None:
 
 def _on_the_game_clock(ax: Axes, start: Numbers, end: Numbers, period: Objects) -> tuple[Numbers, Numbers, str]:
     """Draw minutes from tip-off, one period after another; the ticks show the game clock."""
-    names = sorted({one for one in period.tolist() if one is not None}, key=period_order) or [None]
+    names = sorted({name for name in period.tolist() if name is not None}, key=period_order) or [None]
     begin, offset, ticks, texts = np.zeros(len(start)), 0.0, [], []
     for name in names:
-        own = _is(period, name) if name is not None else np.ones(len(start), dtype=bool)
+        in_period = _is(period, name) if name is not None else np.ones(len(start), dtype=bool)
         # The length of a period is rounded up to whole minutes.
-        minutes = math.ceil(float(start[own].max()) / MINUTE)
-        begin[own] = offset + minutes - start[own] / MINUTE
+        minutes = math.ceil(float(start[in_period].max()) / MINUTE)
+        begin[in_period] = offset + minutes - start[in_period] / MINUTE
         mark_period(ax, offset, name)
         step = 5 if minutes % 5 == 0 else 3 if minutes % 3 == 0 else 1
         step = max(step, minutes // _MAX_TICKS)
@@ -122,7 +128,7 @@ def _on_the_game_clock(ax: Axes, start: Numbers, end: Numbers, period: Objects) 
 def _on_the_wall(ax: Axes, start: Numbers, end: Numbers, period: Objects) -> tuple[Numbers, Numbers, str]:
     origin = start.min()
     begin, length = (start - origin) / 1000 / MINUTE, (end - start) / 1000 / MINUTE
-    for name in dict.fromkeys(one for one in period.tolist() if one is not None):
+    for name in dict.fromkeys(name for name in period.tolist() if name is not None):
         mark_period(ax, float(begin[_is(period, name)].min()), name)
     last = float((begin + length).max())
     ax.set_xlim(0, last if last > 0 else 1.0)
@@ -131,7 +137,7 @@ def _on_the_wall(ax: Axes, start: Numbers, end: Numbers, period: Objects) -> tup
 
 def _is(period: Objects, name: str) -> npt.NDArray[np.bool_]:
     # Not by ==: NumPy ignores NULs at the end of strings.
-    return np.array([one == name for one in period.tolist()], dtype=bool)
+    return np.array([value == name for value in period.tolist()], dtype=bool)
 
 
 def mark_period(ax: Axes, at: float, name: str | None) -> None:

@@ -30,36 +30,36 @@ class Shots:
         self,
         rows: Rows,
         court: Rules | Court,
-        needed: tuple[str, ...],
+        required: tuple[str, ...],
         team: One | None,
         player: One | None,
         teams: Named | None,
         players: Named | None,
     ) -> None:
-        wanted = {"team_id": team, "player_id": player}
-        columns = Columns(rows, "shots", [*needed, *(name for name, value in wanted.items() if value is not None)])
+        options = {"team_id": team, "player_id": player}
+        columns = Columns(rows, "shots", [*required, *(name for name, value in options.items() if value is not None)])
         columns.check_once("shots", ("player_id", "occurred_at", "hoop_player_x", "hoop_player_y"))
-        data = {name: columns.numbers(name) for name in {*needed, *wanted}}
+        data = {name: columns.numbers(name) for name in {*required, *options}}
         labels = columns.team_names(teams)
         # Finding a player's name takes time, and only the title needs it.
         people = {} if player is None else columns.player_names(players)
         player_id = chosen_id("player", player, data["player_id"], people)
-        requested = {"team_id": chosen_id("team", team, data["team_id"], labels), "player_id": player_id}
-        chosen = np.ones(len(data["team_id"]), dtype=bool)
-        for name, value in requested.items():
+        ids = {"team_id": chosen_id("team", team, data["team_id"], labels), "player_id": player_id}
+        is_selected = np.ones(len(data["team_id"]), dtype=bool)
+        for name, value in ids.items():
             if value is not None:
-                chosen &= data[name] == value
-        whole = chosen & np.all([np.isfinite(data[name]) for name in needed], axis=0)
-        inside = whole & on_half(rules(court), data["hoop_player_x"], data["hoop_player_y"])
+                is_selected &= data[name] == value
+        is_complete = is_selected & np.all([np.isfinite(data[name]) for name in required], axis=0)
+        inside = is_complete & on_half(rules(court), data["hoop_player_x"], data["hoop_player_y"])
         self._data: dict[str, Numbers] = {name: column[inside] for name, column in data.items()}
         self.openness = columns.texts("openness")[inside]
-        self.incomplete = int(chosen.sum() - whole.sum())
-        self.outside = int(whole.sum() - inside.sum())
-        shown = [team_label(team, labels) for team in teams_of(self["team_id"])]
-        self.title = " and ".join(shown) if len(shown) < 3 else f"{len(shown)} teams"
+        self.incomplete = int(is_selected.sum() - is_complete.sum())
+        self.outside = int(is_complete.sum() - inside.sum())
+        team_labels = [team_label(team, labels) for team in teams_of(self["team_id"])]
+        self.title = " and ".join(team_labels) if len(team_labels) < 3 else f"{len(team_labels)} teams"
         if player_id is not None:
-            who = plain(people.get(player_id, f"player {player_id}"))
-            self.title = ", ".join(filter(None, [who, self.title]))
+            player_label = plain(people.get(player_id, f"player {player_id}"))
+            self.title = ", ".join(filter(None, [player_label, self.title]))
 
     def __getitem__(self, name: str) -> Numbers:
         return self._data[name]
@@ -126,11 +126,11 @@ def shot_chart(
     team, player = select_id("team", team, team_id), select_id("player", player, player_id)
     if kind == "zones":
         return zones(shots, ax, court=court, team=team, player=player, teams=teams, players=players, **options)
-    needed = (*FRAME, "is_make", "points") if kind == "hexbin" else (*FRAME, "is_make")
+    required = (*FRAME, "is_make", "points") if kind == "hexbin" else (*FRAME, "is_make")
     if color == "openness":
         # A column of texts, so that it is no number of `Shots`.
         Columns(shots, "shots", ["openness"])
-    selection = Shots(shots, court, needed, team, player, teams, players)
+    selection = Shots(shots, court, required, team, player, teams, players)
     ax = draw_court(ax, court)
     notes: list[str] = []
     if not len(selection):
@@ -143,7 +143,7 @@ def shot_chart(
         notes += _heat(ax, selection, rules(court), options)
     else:
         notes += _hexagons(ax, selection, rules(court), cell, min_count, options, labels=labels)
-    return _titled(ax, selection, *notes)
+    return _set_title(ax, selection, *notes)
 
 
 def _check_arguments(ax: Axes | None, kind: str, color: str, cell: float, *, labels: bool) -> None:
@@ -160,14 +160,14 @@ def _check_arguments(ax: Axes | None, kind: str, color: str, cell: float, *, lab
         raise ValueError('labels=True writes in hexagons: pass kind="hexbin"; kind="zones" always has labels')
 
 
-def select_id(what: str, named: One | None, by_id: One | None) -> One | None:
+def select_id(kind: str, option: One | None, by_id: One | None) -> One | None:
     """Return the id selected by `team=` or `team_id=`."""
-    if named is not None and by_id is not None:
-        raise TypeError(f"pass {what}= or {what}_id=, not both")
-    return by_id if named is None else named
+    if option is not None and by_id is not None:
+        raise TypeError(f"pass {kind}= or {kind}_id=, not both")
+    return by_id if option is None else option
 
 
-def _titled(ax: Axes, shots: Shots, *notes: str) -> Axes:
+def _set_title(ax: Axes, shots: Shots, *notes: str) -> Axes:
     ax.set_title(shots.title, loc="left", fontsize=11)
     # A label instead of a text: layout engines make room for it.
     ax.set_xlabel(shots.note(*notes), fontsize=8, color="0.35")
@@ -218,22 +218,22 @@ def _openness_marks(ax: Axes, shots: Shots, options: dict[str, Any]) -> list[str
     ]
 
 
-def _floor(ax: Axes, of: Court) -> Rectangle:
+def _floor(ax: Axes, dimensions: Court) -> Rectangle:
     """Draw the half court; filled shapes end at its lines."""
-    place = (-of.width / 2, -of.baseline_to_hoop)
-    return Rectangle(place, of.width, of.length / 2, transform=ax.transData)
+    place = (-dimensions.width / 2, -dimensions.baseline_to_hoop)
+    return Rectangle(place, dimensions.width, dimensions.length / 2, transform=ax.transData)
 
 
 def _hexagons(
-    ax: Axes, shots: Shots, of: Court, cell: float, min_count: int, options: dict[str, Any], *, labels: bool
+    ax: Axes, shots: Shots, dimensions: Court, cell: float, min_count: int, options: dict[str, Any], *, labels: bool
 ) -> list[str]:
     """Draw the hexagons; return a note if any have too few shots."""
-    centres, whose = hexagons(shots["hoop_player_x"], shots["hoop_player_y"], cell)
-    count = np.bincount(whose)
-    worth = np.bincount(whose, weights=shots["points"]) / count
+    centres, cell_of_shot = hexagons(shots["hoop_player_x"], shots["hoop_player_y"], cell)
+    count = np.bincount(cell_of_shot)
+    worth = np.bincount(cell_of_shot, weights=shots["points"]) / count
     # Without a bound, the cell under the hoop would turn all others into dots.
-    bound = max(float(min_count), 2.0, float(np.quantile(count, 0.95)))
-    size = _size(count, bound)
+    max_count = max(float(min_count), 2.0, float(np.quantile(count, 0.95)))
+    size = _size(count, max_count)
     enough = count >= min_count
     colours = np.where(enough[:, None], EFFICIENCY.to_rgba(worth), (0.75, 0.75, 0.75, 1.0))
     size = np.where(enough, size, 0.2)
@@ -244,19 +244,19 @@ def _hexagons(
         "zorder": 2,
         **options,
     }
-    drawn = PolyCollection(list(_shapes(centres, size, cell)), **look)
-    ax.add_collection(drawn)
-    drawn.set_clip_path(_floor(ax, of))
+    collection = PolyCollection(list(_shapes(centres, size, cell)), **look)
+    ax.add_collection(collection)
+    collection.set_clip_path(_floor(ax, dimensions))
     if labels:
-        makes = np.bincount(whose, weights=shots["is_make"]).astype(int)
+        makes = np.bincount(cell_of_shot, weights=shots["is_make"]).astype(int)
         _hexagon_labels(ax, centres[enough], makes[enough], count[enough], cell)
     efficiency_scale(ax)
-    _size_key(ax, of, cell, min_count, bound)
+    _size_key(ax, dimensions, cell, min_count, max_count)
     return [] if enough.all() else [f"grey: fewer than {min_count} shots"]
 
 
-def _size(count: npt.NDArray[Any], bound: float) -> Numbers:
-    return np.asarray(0.3 + 0.65 * np.sqrt(np.minimum(count, bound) / bound), dtype=np.float64)
+def _size(count: npt.NDArray[Any], max_count: float) -> Numbers:
+    return np.asarray(0.3 + 0.65 * np.sqrt(np.minimum(count, max_count) / max_count), dtype=np.float64)
 
 
 def _shapes(centres: Numbers, size: Numbers, cell: float) -> Numbers:
@@ -276,14 +276,14 @@ def _hexagon_labels(ax: Axes, centres: Numbers, makes: npt.NDArray[Any], count: 
         ax.text(x, y, text, fontsize=size, zorder=3, **words)
 
 
-def _size_key(ax: Axes, of: Court, cell: float, min_count: int, bound: float) -> None:
+def _size_key(ax: Axes, dimensions: Court, cell: float, min_count: int, max_count: float) -> None:
     """Draw three sizes with their numbers of shots, in the free far corner."""
-    counts = sorted({max(1, min_count), round((max(1, min_count) + bound) / 2), math.ceil(bound)})
+    counts = sorted({max(1, min_count), round((max(1, min_count) + max_count) / 2), math.ceil(max_count)})
     step = max(cell * 1.3, 1100.0)
-    x = -of.width / 2 + 900 + step * np.arange(len(counts))
-    y = reach(of) - 1250
+    x = -dimensions.width / 2 + 900 + step * np.arange(len(counts))
+    y = reach(dimensions) - 1250
     places = np.column_stack([x, np.full(len(counts), y)])
-    key = _shapes(places, _size(np.array(counts), bound), cell)
+    key = _shapes(places, _size(np.array(counts), max_count), cell)
     look: dict[str, Any] = {
         "facecolors": "white",
         "edgecolors": "0.35",
@@ -298,17 +298,17 @@ def _size_key(ax: Axes, of: Court, cell: float, min_count: int, bound: float) ->
     ax.text(float(x.mean()), y + 0.62 * cell + 280, "shots", va="center", **words)
 
 
-def _heat(ax: Axes, shots: Shots, of: Court, options: dict[str, Any]) -> list[str]:
+def _heat(ax: Axes, shots: Shots, dimensions: Court, options: dict[str, Any]) -> list[str]:
     """Draw the density of shots, smoothed by a Gaussian of two feet; return a note."""
     step, width = 200.0, 600.0
-    low, high = -of.baseline_to_hoop, reach(of)
-    across = np.arange(-of.width / 2, of.width / 2 + step, step)
+    low, high = -dimensions.baseline_to_hoop, reach(dimensions)
+    across = np.arange(-dimensions.width / 2, dimensions.width / 2 + step, step)
     along = np.arange(low, high + step, step)
     count = np.histogram2d(shots["hoop_player_y"], shots["hoop_player_x"], bins=[along, across])[0]
     ticks = np.arange(-3 * width, 3 * width + step, step)
-    bell = np.exp(-0.5 * (ticks / width) ** 2)
+    kernel = np.exp(-0.5 * (ticks / width) ** 2)
     for axis in (0, 1):
-        count = np.apply_along_axis(np.convolve, axis, count, bell, "same")
+        count = np.apply_along_axis(np.convolve, axis, count, kernel, "same")
     # Otherwise the area at the hoop would hide everything else.
     top = float(np.quantile(count[count > 0.02 * count.max()], 0.97))
     extent = (float(across[0]), float(across[-1]), float(along[0]), float(along[-1]))
@@ -322,7 +322,7 @@ def _heat(ax: Axes, shots: Shots, of: Court, options: dict[str, Any]) -> list[st
     }
     limits = ax.get_xlim(), ax.get_ylim()
     image = ax.imshow(count, origin="lower", extent=extent, **look | options)
-    image.set_clip_path(_floor(ax, of))
+    image.set_clip_path(_floor(ax, dimensions))
     ax.set(xlim=limits[0], ylim=limits[1], aspect="equal")
     return ["darker: more of the shots"]
 
@@ -339,8 +339,8 @@ def hexagons(x: Numbers, y: Numbers, cell: float) -> tuple[Numbers, npt.NDArray[
     points = np.column_stack([x, y])
     away = [np.hypot(*(points - candidate).T) for candidate in candidates]
     nearest = np.where((away[0] <= away[1])[:, None], candidates[0], candidates[1])
-    centres, of = np.unique(np.asarray(np.round(nearest, 6), dtype=np.float64), axis=0, return_inverse=True)
-    return centres, of.reshape(-1)
+    centres, cell_of_point = np.unique(np.asarray(np.round(nearest, 6), dtype=np.float64), axis=0, return_inverse=True)
+    return centres, cell_of_point.reshape(-1)
 
 
 def zones(
@@ -379,23 +379,25 @@ def zones(
     ax = draw_court(ax, court)
     if not len(selection):
         nothing(ax, "shots")
-        return _titled(ax, selection)
+        return _set_title(ax, selection)
     ax.scatter(selection["hoop_player_x"], selection["hoop_player_y"], s=3, c="0.6", linewidths=0, zorder=1.5)
     _write_zones(ax, selection, column, options)
     efficiency_scale(ax)
-    return _titled(ax, selection, "zone borders are not published:\neach zone is at the mean place of its shots")
+    return _set_title(ax, selection, "zone borders are not published:\neach zone is at the mean place of its shots")
 
 
 def _write_zones(ax: Axes, shots: Shots, column: str, options: dict[str, Any]) -> None:
     """Write the numbers of each zone near the mean place of its shots."""
-    numbers, of = np.unique(shots[column], return_inverse=True)
-    count = np.bincount(of)
-    sums: dict[str, Any] = {name: np.bincount(of, weights=shots[name]) for name in (*FRAME, "is_make", "points")}
+    numbers, zone_of_shot = np.unique(shots[column], return_inverse=True)
+    count = np.bincount(zone_of_shot)
+    sums: dict[str, Any] = {
+        name: np.bincount(zone_of_shot, weights=shots[name]) for name in (*FRAME, "is_make", "points")
+    }
     centres = np.column_stack([sums["hoop_player_x"] / count, sums["hoop_player_y"] / count])
     colours = EFFICIENCY.to_rgba(sums["points"] / count)
     makes = sums["is_make"].astype(int)
-    labels = [f"{100 * one / shot:.0f}%\n{one}/{shot}" for one, shot in zip(makes, count, strict=True)]
-    places = apart(centres, _label_sizes(ax, labels))
+    labels = [f"{100 * make / shot:.0f}%\n{make}/{shot}" for make, shot in zip(makes, count, strict=True)]
+    places = separate(centres, _label_sizes(ax, labels))
     for position, (zone, centre) in enumerate(zip(numbers, places, strict=True)):
         ax.text(
             float(centre[0]),
@@ -412,25 +414,25 @@ def _label_look(colour: Any) -> dict[str, Any]:
     return {**place, "fontsize": FONT_SIZE, "linespacing": 1.05, "color": text_on(colour), "bbox": box}
 
 
-def apart(places: Numbers, sizes: Numbers) -> Numbers:
+def separate(places: Numbers, sizes: Numbers) -> Numbers:
     """Move boxes of these sizes as little as possible so that none overlap."""
-    moved = places.astype(np.float64)
+    result = places.astype(np.float64)
     # The boxes of all zones settle within a few rounds.
     for _ in range(100):
         rests = True
-        for one in range(len(moved)):
-            for other in range(one):
-                away = moved[one] - moved[other]
-                overlap = (sizes[one] + sizes[other]) / 2 - np.abs(away)
+        for first in range(len(result)):
+            for second in range(first):
+                away = result[first] - result[second]
+                overlap = (sizes[first] + sizes[second]) / 2 - np.abs(away)
                 if overlap.min() <= 0:
                     continue
                 rests, axis = False, int(overlap.argmin())
                 step = (overlap[axis] / 2 + 1) * (1 if away[axis] >= 0 else -1)
-                moved[one, axis] += step
-                moved[other, axis] -= step
+                result[first, axis] += step
+                result[second, axis] -= step
         if rests:
             break
-    return moved
+    return result
 
 
 def _label_sizes(ax: Axes, labels: list[str]) -> Numbers:

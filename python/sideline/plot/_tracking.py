@@ -35,8 +35,8 @@ def tracking(
     A position is the last one of a sensor, at most a second old. A trail is broken where nothing was sent for longer.
 
     Parameters:
-        locations: the table `locations`; required are `t`, `x`, `y`; optional are `tag` or `player_id` (whose position
-            it is), `team_id`, `type`, `game_clock`.
+        locations: the table `locations`; required are `t`, `x`, `y`; optional are `tag` or `player_id` (the
+            position's owner), `team_id`, `type`, `game_clock`.
         ax: default: new axes.
         court: the court, or "football" for a field; see `court`.
         at: the moment: an aware `datetime`, ISO 8601, or epoch milliseconds; default: the last of the table.
@@ -57,16 +57,16 @@ def tracking(
     length = (trail.total_seconds() if isinstance(trail, timedelta) else float(trail)) * 1000
     if not length >= 0:
         raise ValueError(f"trail is {trail}; it must be 0 or more seconds")
-    there = np.isfinite(t) & np.isfinite(x) & np.isfinite(y)
+    has_position = np.isfinite(t) & np.isfinite(x) & np.isfinite(y)
     ax = draw_court(ax, court, half=False)
-    if not there.any():
+    if not has_position.any():
         nothing(ax, "positions")
         return ax
-    moment = float(t[there].max()) if at is None else epoch_ms(at)
+    moment = float(t[has_position].max()) if at is None else epoch_ms(at)
     order = teams_of(team)
     fills = dict(zip(order, team_colours(order, colors), strict=True))
     names, labels = columns.team_names(teams), names_of(players, "player")
-    columns = columns.only(there & (t <= moment) & (t >= moment - max(length, MAX_AGE_MS)))
+    columns = columns.only(has_position & (t <= moment) & (t >= moment - max(length, MAX_AGE_MS)))
     sensors = list(_sensors(columns, fills, names, labels))
     if length:
         for sensor in sensors:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .tables import ROUNDING_TOLERANCE, Rows, Tables, at, number, violation, who
+from .tables import ROUNDING_TOLERANCE, Rows, Tables, at, number, owner, violation
 
 if TYPE_CHECKING:
     import polars
@@ -29,7 +29,7 @@ LINE_TOLERANCE_MM = 500
 def five_a_side(tables: Tables) -> Rows:
     pl = tables.pl
     own_players, other = pl.col("player_ids"), pl.col("opposing_player_ids")
-    fives = tables.scoped(tables["possessions"]).with_columns(
+    fives = tables.add_scope(tables["possessions"]).with_columns(
         own_ok=((own_players.list.len() == 5) & (own_players.list.n_unique() == 5)).fill_null(True),
         other_ok=((other.list.len() == 5) & (other.list.n_unique() == 5)).fill_null(True),
         both=own_players.list.set_intersection(other),
@@ -37,7 +37,7 @@ def five_a_side(tables: Tables) -> Rows:
     is_separate = (pl.col("both").list.len() == 0).fill_null(True)
     invalid_fives = fives.filter(~pl.col("own_ok") | ~pl.col("other_ok") | ~is_separate)
     for row in invalid_fives.iter_rows(named=True):
-        label = f"{who(row)}: possession {row['possession']} has"
+        label = f"{owner(row)}: possession {row['possession']} has"
         for ok, ids, side in (
             (row["own_ok"], row["player_ids"], "on its side"),
             (row["other_ok"], row["opposing_player_ids"], "on the other side"),
@@ -54,12 +54,13 @@ def five_a_side(tables: Tables) -> Rows:
 
 
 def shot_frames_agree(tables: Tables) -> Rows:
-    shots = _with_chart(tables, tables.scoped(tables["shots"]))
+    shots = _with_chart(tables, tables.add_scope(tables["shots"]))
     for row in shots.filter(~_frames_agree(tables)).iter_rows(named=True):
         chart = f"({number(row['chart_x'])}, {number(row['chart_y'])})"
         point = f"({number(row['hoop_player_x'])}, {number(row['hoop_player_y'])})"
         message = (
-            f"{who(row)}: the shot {at(row['occurred_at'])} is {chart} mm from the hoop, and {point} by its hoop_player"
+            f"{owner(row)}: the shot {at(row['occurred_at'])} is {chart} mm from the hoop, and {point} by its"
+            " hoop_player"
         )
         yield violation("shot_frames_agree", row, message, chart, point)
 
@@ -98,12 +99,12 @@ def _has_hoop(tables: Tables) -> "polars.Expr":
 
 
 def shots_on_court(tables: Tables) -> Rows:
-    shots = tables.scoped(tables["shots"]).filter(~tables.is_football, ~_is_on_court(tables))
+    shots = tables.add_scope(tables["shots"]).filter(~tables.is_football, ~_is_on_court(tables))
     for row in shots.iter_rows(named=True):
         length = number(abs(row["hoop_y"]) + HOOP_TO_BASELINE_MM + MAX_OFF_COURT_MM)
         expected = f"|x| up to {HALF_WIDTH_MM + MAX_OFF_COURT_MM} mm, |y| up to {length} mm"
         position = f"({number(row['player_x'])}, {number(row['player_y'])}) mm"
-        message = f"{who(row)}: the shot {at(row['occurred_at'])} is taken at {position}, off the court"
+        message = f"{owner(row)}: the shot {at(row['occurred_at'])} is taken at {position}, off the court"
         yield violation("shots_on_court", row, message, expected, position)
 
 
@@ -113,7 +114,7 @@ def shot_values_match_distance(tables: Tables) -> Rows:
         inside = row["is_3point"]
         shot = f"a {'three' if inside else 'two'} from {number(round(row['distance'] / 1000, 2))} m"
         expected = f"{'at least' if inside else 'at most'} {(nearest if inside else farthest) / 1000:.2f} m"
-        message = f"{who(row)}: {row['table']} {at(row['at'])} is {shot}, expected {expected}"
+        message = f"{owner(row)}: {row['table']} {at(row['at'])} is {shot}, expected {expected}"
         yield violation("shot_values_match_distance", row, message, expected, shot)
 
 
@@ -123,19 +124,19 @@ def _distances(tables: Tables) -> "polars.DataFrame":
     columns = ["scope", "team_id", "player_id", "is_3point"]
     parts = []
     if "shots" in tables:
-        shots = _with_chart(tables, tables.scoped(tables["shots"]))
+        shots = _with_chart(tables, tables.add_scope(tables["shots"]))
         # Other rules report positions off the court, and frames that disagree.
         is_usable = _has_hoop(tables) & _is_on_court(tables) & _frames_agree(tables) & ~tables.is_football
         distance = (pl.col("chart_x") ** 2 + pl.col("chart_y") ** 2).sqrt()
         shots = shots.filter(is_usable)
         parts.append(shots.select(*columns, table=pl.lit("the shot"), at="occurred_at", distance=distance))
     if "possession_events" in tables:
-        events = tables.scoped(tables["possession_events"]).filter(~tables.is_football)
+        events = tables.add_scope(tables["possession_events"]).filter(~tables.is_football)
         distance = pl.col("shot_distance_cm") * 10
         parts.append(events.select(*columns, table=pl.lit("the possession's shot"), at="timestamp", distance=distance))
     if "stat_events" in tables:
         attempts = pl.col("stat").is_in(["FGA2", "FGA3"])
-        events = tables.scoped(tables["stat_events"]).filter(attempts, ~pl.col("is_team_total"), ~tables.is_football)
+        events = tables.add_scope(tables["stat_events"]).filter(attempts, ~pl.col("is_team_total"), ~tables.is_football)
         distance = (pl.col("hoop_to_event_x") ** 2 + pl.col("hoop_to_event_y") ** 2).sqrt()
         events = events.with_columns(is_3point=pl.col("stat") == "FGA3")
         parts.append(events.select(*columns, table=pl.lit("the stat event"), at="occurred_at", distance=distance))

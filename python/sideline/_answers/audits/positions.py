@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .tables import Rows, Tables, at, violation, who
+from .tables import Rows, Tables, at, owner, violation
 
 THRESHOLDS: Mapping[str, float] = {
     "shooter_is_at_the_shot": 1.0,
@@ -33,7 +33,7 @@ def shooter_is_at_the_shot(tables: Tables) -> Rows:
     for row in _shots(tables):
         distance = row["place_error_m"]
         if distance is not None and distance > limit:
-            message = f"{who(row)}: the shot {at(row['occurred_at'])} is {_distance(distance)} from the player"
+            message = f"{owner(row)}: the shot {at(row['occurred_at'])} is {_distance(distance)} from the player"
             yield violation(rule, row, message, f"at most {limit:g} m", _distance(distance))
 
 
@@ -46,7 +46,7 @@ def named_defender_is_near(tables: Tables) -> Rows:
             names = ", ".join(map(str, row["service_defender_ids"]))
             nearest_player = f"player {row['defender_id']} at {_distance(nearest_m)}"
             message = (
-                f"{who(row)}: at the shot {at(row['occurred_at'])} defender {names} is {_distance(named_m)} away,"
+                f"{owner(row)}: at the shot {at(row['occurred_at'])} defender {names} is {_distance(named_m)} away,"
                 f" and {nearest_player}"
             )
             yield violation(
@@ -60,7 +60,7 @@ def ball_is_with_its_player(tables: Tables) -> Rows:
     for row in _shots(tables):
         distance = row["ball_distance_m"]
         if distance is not None and distance > limit:
-            message = f"{who(row)}: at the shot {at(row['occurred_at'])} the ball is {_distance(distance)} away"
+            message = f"{owner(row)}: at the shot {at(row['occurred_at'])} the ball is {_distance(distance)} away"
             yield violation(rule, row, message, f"at most {limit:g} m", _distance(distance))
 
 
@@ -69,5 +69,5 @@ def no_teleport(tables: Tables) -> Rows:
     limit = _limit(tables, rule)
     for row in tables.tracking.coverage().to_dicts():
         if row["player_id"] is not None and row["teleports"] > limit:
-            message = f"{who(row)}: {row['teleports']} of the positions need more than 12 m/s"
+            message = f"{owner(row)}: {row['teleports']} of the positions need more than 12 m/s"
             yield violation(rule, row, message, f"at most {limit:g}", row["teleports"])

@@ -139,7 +139,7 @@ def players_are_on_a_roster(tables: Tables) -> Rows:
     # The roster of a game lists everyone who was there; any other only players since it was requested.
     teams = rosters.group_by("team_id").agg(since=pl.when(since.is_null().any()).then(None).otherwise(since.min()))
     parts = [
-        tables.scoped(tables[name]).select("scope", "session_id", "team_id", player_id=player, table=pl.lit(name))
+        tables.add_scope(tables[name]).select("scope", "session_id", "team_id", player_id=player, table=pl.lit(name))
         for name, player in (
             ("stats", pl.col("player_id")),
             ("stat_events", pl.col("player_id")),
@@ -148,7 +148,9 @@ def players_are_on_a_roster(tables: Tables) -> Rows:
         if name in tables
     ]
     if "possessions" in tables:
-        lineups = tables.scoped(tables["possessions"]).select("scope", "session_id", "team_id", player_id="player_ids")
+        lineups = tables.add_scope(tables["possessions"]).select(
+            "scope", "session_id", "team_id", player_id="player_ids"
+        )
         parts.append(lineups.explode("player_id").with_columns(table=pl.lit("possessions")))
     seen = pl.concat(parts, how="vertical_relaxed").filter(pl.col("player_id") > 0)
     seen = seen.group_by("scope", "session_id", "team_id", "player_id", maintain_order=True).agg(

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .tables import ROUNDING_TOLERANCE, Row, Rows, Tables, number, violation, who
+from .tables import ROUNDING_TOLERANCE, Row, Rows, Tables, number, owner, violation
 
 if TYPE_CHECKING:
     import polars
@@ -29,7 +29,7 @@ def box_score_is_sum_of_events(tables: Tables) -> Rows:
 
 def team_is_sum_of_players(tables: Tables) -> Rows:
     keys = ["team_id", "stat"]
-    stats = tables.scoped(tables["stats"])
+    stats = tables.add_scope(tables["stats"])
     total = tables.pl.col("is_team_total")
     players, own_lines = _sums(tables, stats.filter(~total), keys), _sums(tables, stats.filter(total), keys)
     for row in _differences(players, own_lines, ["scope", "team_id"]):
@@ -44,13 +44,13 @@ def points_from_makes(tables: Tables) -> Rows:
         return
     has_code = {code: pl.col("stat") == code for code in ("PTS", "FG", "FG2", "FG3", "FT")}
     codes = {code: _known_or_nan(tables).filter(rows).sum() for code, rows in has_code.items()}
-    lines = tables.scoped(stats).group_by("scope", "team_id", "player_id", maintain_order=True).agg(**codes)
+    lines = tables.add_scope(stats).group_by("scope", "team_id", "player_id", maintain_order=True).agg(**codes)
     twos = pl.col("FG2") if "FG2" in sent_codes else pl.col("FG") - pl.col("FG3")
     lines = lines.with_columns(twos=twos).with_columns(points=2 * pl.col("twos") + 3 * pl.col("FG3") + pl.col("FT"))
     difference = (pl.col("points") - pl.col("PTS")).abs()
     for row in lines.filter(difference.is_not_nan(), difference > ROUNDING_TOLERANCE).iter_rows(named=True):
         makes = f"{number(row['twos'])} twos, {number(row['FG3'])} threes and {number(row['FT'])} free throws"
-        message = f"{who(row)}: PTS is {number(row['PTS'])}, but {makes} make {number(row['points'])}"
+        message = f"{owner(row)}: PTS is {number(row['PTS'])}, but {makes} make {number(row['points'])}"
         yield violation("points_from_makes", row, message, row["points"], row["PTS"])
 
 
@@ -133,8 +133,8 @@ def turnovers_match_events(tables: Tables) -> Rows:
     agrees = (turnovers == pl.col("counted")) | ((turnovers >= 1) & (turnovers <= expected))
     # Without any turnover among the events of a session, the service may not list them there.
     has_any = (pl.col("counted").sum().over("session_id") > 0) | (pl.col("others").sum().over("session_id") > 0)
-    for row in tables.scoped(possessions.filter(~agrees, has_any)).iter_rows(named=True):
-        message = f"{who(row)}: possession {row['possession']} has turnover {row['turnover']}"
+    for row in tables.add_scope(possessions.filter(~agrees, has_any)).iter_rows(named=True):
+        message = f"{owner(row)}: possession {row['possession']} has turnover {row['turnover']}"
         message += f", its events have {row['counted']}"
         yield violation("turnovers_match_events", row, message, row["counted"], row["turnover"])
 
@@ -205,11 +205,11 @@ def _differences(
 def _difference(rule: str, row: Row, message: str, first: str, second: str) -> Row:
     """Return the row of a difference; if one side lacks the whole session, it names the sides."""
     if row.get("lacks") == "found":
-        return violation(rule, row, f"{who(row)} has {first} but not {second}", first, None)
+        return violation(rule, row, f"{owner(row)} has {first} but not {second}", first, None)
     if row.get("lacks") == "expected":
-        return violation(rule, row, f"{who(row)} has {second} but no {first}", "none", second)
+        return violation(rule, row, f"{owner(row)} has {second} but no {first}", "none", second)
     # Not `format`: a code is any text of the service, including braces.
-    texts = {"who": who(row), "stat": row["stat"], "expected": row["expected"], "found": row["found"]}
+    texts = {"who": owner(row), "stat": row["stat"], "expected": row["expected"], "found": row["found"]}
     for name, text in texts.items():
         message = message.replace(f"{{{name}}}", str(number(text)))
     return violation(rule, row, message, row["expected"], row["found"])

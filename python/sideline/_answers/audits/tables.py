@@ -142,7 +142,7 @@ class Tables:
         long: polars.DataFrame = boxes.unpivot(codes, index=keys, variable_name="stat", value_name="value")
         return long.drop_nulls("value")
 
-    def scoped(self, frame: "polars.DataFrame", key: str | None = None) -> "polars.DataFrame":
+    def add_scope(self, frame: "polars.DataFrame", key: str | None = None) -> "polars.DataFrame":
         """Add `scope`: `session_id`, or `game_id` without one, after the name of that key."""
         session, game = (self.pl.format(f"{name} {{}}", name) for name in ("session_id", "game_id"))
         scope = {"session_id": session, "game_id": game}[key] if key else self.pl.coalesce(session, game)
@@ -154,9 +154,9 @@ class Tables:
         """Return both by session if every row of both has one, else by game."""
         for key in ("session_id", "game_id"):
             if not left[key].null_count() and not right[key].null_count():
-                return self.scoped(left, key), self.scoped(right, key)
+                return self.add_scope(left, key), self.add_scope(right, key)
         if left["session_id"].is_null().all() and right["session_id"].is_null().all():
-            return self.scoped(left), self.scoped(right)
+            return self.add_scope(left), self.add_scope(right)
         raise ValueError("some tables are of sessions and some of games: pass tables of the same kind")
 
     # Facts about sessions.
@@ -264,7 +264,7 @@ def violation(rule: str, row: Row, message: str, expected: Any, found_value: Any
     }
 
 
-def who(row: Row) -> str:
+def owner(row: Row) -> str:
     """Describe the player, team or session of a row."""
     player, team = row.get("player_id"), row.get("team_id")
     return f"player {player}" if player else f"team {team}" if team is not None else "the session"

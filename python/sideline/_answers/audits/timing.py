@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .tables import REGULAR_SESSIONS, ROUNDING_TOLERANCE, Rows, Tables, at, moment, number, violation, who
+from .tables import REGULAR_SESSIONS, ROUNDING_TOLERANCE, Rows, Tables, at, moment, number, owner, violation
 
 if TYPE_CHECKING:
     import polars
@@ -45,10 +45,10 @@ _MOMENTS = (
 def happens_inside_session(tables: Tables) -> Rows:
     for name, column, event_name in _MOMENTS:
         if name in tables:
-            frame = tables.scoped(tables.with_span(tables[name]))
+            frame = tables.add_scope(tables.with_span(tables[name]))
             for row in frame.filter(~_is_inside_session(tables, column)).iter_rows(named=True):
                 span, when = f"{moment(row['started_at'])} to {moment(row['ended_at'])}", moment(row[column])
-                message = f"{who(row)}: {event_name} at {when}, the session is from {span}"
+                message = f"{owner(row)}: {event_name} at {when}, the session is from {span}"
                 yield violation("happens_inside_session", row, message, span, when)
 
 
@@ -63,11 +63,11 @@ def _is_inside_session(tables: Tables, column: str) -> "polars.Expr":
 
 def events_inside_possession(tables: Tables) -> Rows:
     outside = _with_possession(tables).filter(~_is_inside_possession(tables))
-    for row in tables.scoped(outside).iter_rows(named=True):
+    for row in tables.add_scope(outside).iter_rows(named=True):
         span = f"{moment(row['start_timestamp'])} to {moment(row['end_timestamp'])}"
         when = moment(row["timestamp"])
         message = (
-            f"{who(row)}: {row['possession_type']} at {when} is not in possession {row['possession']}, from {span}"
+            f"{owner(row)}: {row['possession_type']} at {when} is not in possession {row['possession']}, from {span}"
         )
         yield violation("events_inside_possession", row, message, span, when)
 
@@ -153,7 +153,7 @@ def clocks_never_rise(tables: Tables) -> Rows:
         moments["events of possessions"] = [events.with_columns(at="timestamp", clock="game_clock_s")]
     for label, parts in moments.items():
         columns_read = ["scope", "session_id", "period", "at", "clock"]
-        frames = [tables.scoped(part).select(columns_read) for part in parts]
+        frames = [tables.add_scope(part).select(columns_read) for part in parts]
         yield from _rises(
             tables, label, pl.concat(frames, how="vertical_relaxed").filter(pl.col("clock") <= tables.clock_limit)
         )
@@ -186,10 +186,10 @@ def game_clock_in_range(tables: Tables) -> Rows:
     pl = tables.pl
     for name, column, when in _CLOCKS:
         if name in tables:
-            frame = tables.scoped(tables[name]).with_columns(limit=tables.clock_limit)
+            frame = tables.add_scope(tables[name]).with_columns(limit=tables.clock_limit)
             for row in frame.filter((pl.col(column) > pl.col("limit")) | (pl.col(column) < 0)).iter_rows(named=True):
                 limit, clock = f"0 to {number(row['limit'])} s", f"{number(row[column])} s"
-                message = f"{who(row)}: the game clock of {name} {at(row[when])} is {clock}, outside {limit}"
+                message = f"{owner(row)}: the game clock of {name} {at(row[when])} is {clock}, outside {limit}"
                 yield violation("game_clock_in_range", row, message, limit, clock)
 
 
@@ -197,11 +197,11 @@ def shot_clock_in_range(tables: Tables) -> Rows:
     pl = tables.pl
     for name, when in (("stat_events", "occurred_at"), ("shots", "occurred_at"), ("possession_events", "timestamp")):
         if name in tables:
-            frame = tables.scoped(tables[name]).filter(~tables.is_football, ~tables.is_practice)
+            frame = tables.add_scope(tables[name]).filter(~tables.is_football, ~tables.is_practice)
             clock = pl.col("shot_clock_s")
             for row in frame.filter((clock > SHOT_CLOCK_LIMIT_S) | (clock < 0)).iter_rows(named=True):
                 limit, found_text = f"0 to {number(SHOT_CLOCK_LIMIT_S)} s", f"{number(row['shot_clock_s'])} s"
-                message = f"{who(row)}: the shot clock of {name} {at(row[when])} is {found_text}, outside {limit}"
+                message = f"{owner(row)}: the shot clock of {name} {at(row[when])} is {found_text}, outside {limit}"
                 yield violation("shot_clock_in_range", row, message, limit, found_text)
 
 
@@ -278,7 +278,7 @@ def windows_cover(tables: Tables) -> Rows:
     sessions = tables.sessions.drop_nulls(["started_at", "ended_at"]).filter(pl.col("started_at") < pl.col("ended_at"))
     sessions = sessions.join(reach, on="session_id", how="left")
     is_covered = (pl.col("start") <= pl.col("started_at")) & (pl.col("end") >= pl.col("ended_at"))
-    for row in tables.scoped(sessions.filter(~is_covered.fill_null(False))).iter_rows(named=True):
+    for row in tables.add_scope(sessions.filter(~is_covered.fill_null(False))).iter_rows(named=True):
         expected = f"{moment(row['started_at'])} to {moment(row['ended_at'])}"
         span = f"{moment(row['start'])} to {moment(row['end'])}" if row["start"] else None
         message = f"the session is from {expected}, its windows of locations {'from ' + span if span else 'none'}"
