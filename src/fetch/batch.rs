@@ -348,7 +348,7 @@ fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchR
         Ok(schema_check) => schema_check,
         Err(failed) => return failed.into_result(),
     };
-    let drift_fields = drift.record(&payload, schema_check.unknown, at);
+    let drift_fields = drift.record(&payload, schema_check.unknown_fields, at);
     let rows = || {
         if strict && let Some(error) = refusal(&drift_fields) {
             return Err(error);

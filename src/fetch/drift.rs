@@ -62,7 +62,7 @@ impl Drift {
         now: SystemTime,
     ) -> std::result::Result<Vec<DriftField>, Box<FetchError>> {
         match payload.check_schema(None) {
-            Ok(schema_check) => Ok(self.record(payload, schema_check.unknown, now)),
+            Ok(schema_check) => Ok(self.record(payload, schema_check.unknown_fields, now)),
             // Merged with others, a part without its root would leave no trace.
             Err(_) if !is_body_shown && payload.parts.len() == 1 => Ok(Vec::new()),
             Err(failed) => Err(failed),

@@ -16,7 +16,7 @@ pub(super) fn merge(how: Merge, bodies: &[&Body]) -> Result<Vec<u8>, DecodeError
         Merge::Locations => "",
         Merge::Single => return Ok(first.to_vec()),
     };
-    let padded: Vec<Cow<[u8]>> = bodies.iter().map(|body| body.padded()).collect();
+    let padded: Vec<Cow<[u8]>> = bodies.iter().map(|body| body.with_padding()).collect();
     let parts = bodies.iter().zip(&padded);
     let parts = parts.map(|(body, padded)| Ok(part(body.as_slice(), 0, Value::of(body, padded)?, key)));
     let parts = parts.collect::<Result<Vec<JsonPart>, JsonError>>()?;

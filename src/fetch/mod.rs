@@ -191,9 +191,9 @@ impl Payload {
     /// several responses. Fails if a root is missing; a body that is not JSON is left to decoding.
     fn check_schema(&self, context: Option<&Context>) -> std::result::Result<SchemaCheck, Box<FetchError>> {
         if let Some(singles) = self.singles() {
-            let fields = singles.map(|single| Ok(single.check_schema(None)?.unknown));
+            let fields = singles.map(|single| Ok(single.check_schema(None)?.unknown_fields));
             let fields: Vec<_> = fields.collect::<std::result::Result<_, Box<FetchError>>>()?;
-            return Ok(SchemaCheck { unknown: distinct_fields(fields.concat()), rows: None });
+            return Ok(SchemaCheck { unknown_fields: distinct_fields(fields.concat()), rows: None });
         }
         let (Some(resource), Ok(body)) = (self.resource, self.body()) else { return Ok(SchemaCheck::default()) };
         match tables::check_schema(resource, body, context) {

@@ -24,7 +24,7 @@ pub fn read_envelope(text: &str) -> EnvelopeFields {
         return EnvelopeFields::default();
     }
     let body = Body::from(text.as_bytes());
-    let padded_body = body.padded();
+    let padded_body = body.with_padding();
     Value::of(&body, &padded_body).map(|message| of_message(&message)).unwrap_or_default()
 }
 

@@ -91,7 +91,7 @@ impl GameState {
 
 /// The parts of `catch_up` that a response lacks, beside the stats.
 fn missing_parts(body: &Body, has_shots: bool) -> Vec<&'static str> {
-    let padded = body.padded();
+    let padded = body.with_padding();
     let Ok(response) = reader::Value::of(body, &padded) else { return Vec::new() };
     let lacks = |part: &str| !response.get(part).is_some_and(|part| part.is_array());
     let plays = lacks("details").then_some("plays");

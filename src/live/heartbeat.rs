@@ -29,7 +29,7 @@ pub(super) fn parse(text: &str) -> Option<Heartbeat> {
         _ => None,
     };
     let body = Body::from(text.as_bytes());
-    let padded = body.padded();
+    let padded = body.with_padding();
     let Ok(message) = Value::of(&body, &padded) else { return from_word(text.trim(), "pong", "ping") };
     match message.text() {
         Some(word) => from_word(&word, r#""pong""#, r#""ping""#),

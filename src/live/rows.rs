@@ -178,7 +178,7 @@ impl Problem {
 /// Reads a message of a stream, or a response of REST. `None`: it has nothing of a box score.
 pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
     let body = Body::from(text);
-    let padded_body = body.padded();
+    let padded_body = body.with_padding();
     let message = match Value::of(&body, &padded_body) {
         Ok(message) => message,
         // Something else than JSON, such as a heartbeat.
@@ -225,7 +225,7 @@ fn read_document(document: Value<'_>, place: &str, sport: Sport) -> Option<Rows>
         return if is_change(&document) { None } else { read_game(document, place, sport) };
     }
     let teams = Body::from([b"[", document.raw(), b"]"].concat());
-    let padded_body = teams.padded();
+    let padded_body = teams.with_padding();
     let mut read = read_teams(Value::of(&teams, &padded_body).ok()?, "", sport)?;
     for problem in &mut read.problems {
         problem.path = problem.path.replacen('$', place, 1);

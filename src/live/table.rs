@@ -82,7 +82,7 @@ fn stats_message(item: &Item) -> Option<std::result::Result<&[u8], Problem>> {
         return None;
     }
     let body = Body::from(update.raw());
-    let padded_body = body.padded();
+    let padded_body = body.with_padding();
     let message = match Value::of(&body, &padded_body) {
         Ok(message) => message,
         // Something else than JSON, such as a heartbeat.

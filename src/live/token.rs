@@ -116,7 +116,7 @@ const MAX_TOKEN_LEN: usize = 8 * 1024;
 pub(super) fn parse_token(body: &[u8]) -> Option<Secret> {
     let text = std::str::from_utf8(body).ok()?.trim_start_matches('\u{feff}').trim();
     let body = Body::from(text.as_bytes());
-    let padded_body = body.padded();
+    let padded_body = body.with_padding();
     let token = match JsonValue::of(&body, &padded_body) {
         Ok(json) => find_in_json(&json, MAX_DEPTH)?,
         Err(_) => text.to_string(),

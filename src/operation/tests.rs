@@ -415,7 +415,7 @@ fn get_takes_any_signed_path_and_encodes_its_parameters() {
 #[test]
 fn the_page_of_the_wire_lists_every_field_that_is_in_the_dict_only() {
     let line = |operation: &declared::Operation| {
-        let known = operation.resource?.known;
+        let known = operation.resource?.paths;
         let paths: Vec<String> = known.iter().map(|path| format!("`{path}`")).collect();
         (!known.is_empty()).then(|| format!("| `{}` | {} |", operation.name, paths.join(", ")))
     };

@@ -4,7 +4,7 @@ use super::play_by_play::GAME_ID;
 use tables::{Resource, Table, Ty::*, col, root, table};
 
 pub(crate) static BALL_SCREENS: Resource =
-    Resource::new("ball_screens", &[root("").needs(&["ballscreens[]"])], &[&TABLE]).known(&["gameTotals"]);
+    Resource::new("ball_screens", &[root("").needs(&["ballscreens[]"])], &[&TABLE]).paths(&["gameTotals"]);
 
 static TABLE: Table = table("ball_screens", "ballscreens[]").doc("One row for each predicted ball screen.").columns(&[
     GAME_ID,

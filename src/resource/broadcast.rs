@@ -10,7 +10,7 @@ pub(crate) static BROADCAST_ROSTER: Resource = Resource::new(
     &[&PLAYERS, &roster::SPECIAL_SERVICES, &roster::TEAM],
 )
 // The documentation does not say where the history is.
-.known(&["abbr", "city", "state", "color_rgb", "sensor_assignments_history", "players[].sensor_assignments_history"]);
+.paths(&["abbr", "city", "state", "color_rgb", "sensor_assignments_history", "players[].sensor_assignments_history"]);
 
 static PLAYERS: Table = Table {
     cols: &same_rows_elsewhere(

@@ -19,7 +19,7 @@ pub(crate) const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"]
 const NEEDS: &[&str] = &["stats[]", "details[]", "shots[]", "possessions[]"];
 
 pub(crate) static CATCH_UP: Resource =
-    Resource::new("catch_up", &[root("").needs_any(NEEDS)], &tables(&BOX_SCORE)).known(&KNOWN_PATHS);
+    Resource::new("catch_up", &[root("").needs_any(NEEDS)], &tables(&BOX_SCORE)).paths(&KNOWN_PATHS);
 
 const KNOWN_PATHS: [&str; 11] =
     concat(game_shots::KNOWN_PATHS, ["details[].videoAttributes", "details[].key", "possessions[].logo_image_link"]);
@@ -77,7 +77,7 @@ static RESOURCES: LazyLock<HashMap<String, [Resource; 2]>> = LazyLock::new(|| {
             name: CATCH_UP.name,
             roots,
             tables,
-            known: &choice.known,
+            paths: &choice.known,
             cache: PlanCache::new(),
         });
         (choice.names.join(","), sports)
@@ -98,7 +98,7 @@ impl Choice {
         Choice {
             names: names.to_vec(),
             tables: [tables(&CATCH_UP), tables(&FOOTBALL_CATCH_UP)],
-            known: CATCH_UP.known.iter().copied().filter(is_requested).collect(),
+            known: CATCH_UP.paths.iter().copied().filter(is_requested).collect(),
             needs: names.iter().flat_map(|name| NEEDS.iter().copied().filter(|path| of_part(path, name))).collect(),
         }
     }

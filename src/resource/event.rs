@@ -2,7 +2,7 @@
 
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, cast::AsArray};
 use std::sync::Arc;
-use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, member, request, root, table};
+use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derive, index, member, request, root, table};
 
 /// Documented both as the root and as an `events` array: both are read.
 pub(crate) static TEAM_EVENTS: Resource = Resource::new(
@@ -10,7 +10,7 @@ pub(crate) static TEAM_EVENTS: Resource = Resource::new(
     &[root("events[?]"), root("[]"), root("").needs(&["id"])],
     &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
 )
-.known(KNOWN);
+.paths(KNOWN);
 
 /// A game (or a practice) by its own link.
 pub(crate) static GAME: Resource = Resource::new(
@@ -18,7 +18,7 @@ pub(crate) static GAME: Resource = Resource::new(
     &[root("").needs(&["id"]), root("[]").not_empty(), root("events[?]").not_empty()],
     &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
 )
-.known(KNOWN);
+.paths(KNOWN);
 
 const KNOWN: &[&str] = &["results[]._possessions_summary"];
 
@@ -27,7 +27,7 @@ const IS_PRACTICE: Col = member("is_practice_event", Bool).doc("Whether the even
 const SELF_LINK: Col = col("self_link", Links, "_self").doc("Link to the game or practice");
 const EVENT_ID: Col = col("event_id", Text, "id").required().doc("Event id of a game or a practice");
 const TEAM_ID: Col = request("team_id", Int64).doc("Id of the requested team");
-const GAME_ID: Col = derived("game_id", Text, &GAME_ID_OF_EVENT)
+const GAME_ID: Col = derive("game_id", Text, &GAME_ID_OF_EVENT)
     .doc("Id of the requested game, else the event id of a game; null for a practice");
 
 static GAME_ID_OF_EVENT: Derivation =
@@ -69,9 +69,9 @@ static SESSIONS: Table = table("sessions", "results[]")
         col("stats_details_link", Links, "._stats_details").doc("Link to the stats details of the session"),
         col("shots_link", Links, "._shots").doc("Link to the shots of the session"),
         col("possessions_link", Links, "._possessions").doc("Link to the possessions of the session"),
-        IS_GAME.hidden(),
-        IS_PRACTICE.hidden(),
-        SELF_LINK.hidden(),
+        IS_GAME.hide(),
+        IS_PRACTICE.hide(),
+        SELF_LINK.hide(),
     ]);
 
 static EVENTS: Table = table("events", "").doc("One row for each event: a game or a practice.").columns(&[
@@ -103,7 +103,7 @@ static LOCATION_WINDOWS: Table = table("location_windows", "results[]._locations
         col("start", LinkFrom, "@").required().doc("Start of the window"),
         col("end", LinkTo, "@").required().doc("End of the window"),
         col("link", Links, "@").required().doc("Link to the sensor locations of the window"),
-        IS_GAME.hidden(),
-        IS_PRACTICE.hidden(),
-        SELF_LINK.hidden(),
+        IS_GAME.hide(),
+        IS_PRACTICE.hide(),
+        SELF_LINK.hide(),
     ]);

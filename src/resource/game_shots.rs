@@ -4,7 +4,7 @@ use super::shots;
 use tables::{Resource, Table, Ty::*, col, read_elsewhere, root};
 
 pub(crate) static GAME_SHOTS: Resource =
-    Resource::new("game_shots", &[root("").needs(&["shots[]"])], &[&TABLE]).known(&KNOWN_PATHS);
+    Resource::new("game_shots", &[root("").needs(&["shots[]"])], &[&TABLE]).paths(&KNOWN_PATHS);
 
 /// These have no documented meaning, or are the same for the whole game.
 pub(super) const KNOWN_PATHS: [&str; 8] = [

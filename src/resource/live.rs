@@ -57,7 +57,7 @@ pub(crate) static LEADERS: Table = table("live_leaders", "")
 /// Messages of the websocket: `{"type":"stats","data":{..}}`, alone or in a list. Their `stats` hold current values,
 /// not increments; `version` orders them.
 pub(crate) static STAT_UPDATES: Resource =
-    Resource::new("stat_updates", &[root(""), root("[]")], &[&UPDATES]).known(&["type"]);
+    Resource::new("stat_updates", &[root(""), root("[]")], &[&UPDATES]).paths(&["type"]);
 
 static UPDATES: Table = table("stat_updates", "data.stats{}")
     .doc("One row for each stat code of each stats message, with its current value.")

@@ -3,7 +3,7 @@
 use tables::{Col, Resource, Table, Ty::*, col, root, table};
 
 pub(crate) static PLAY_BY_PLAY: Resource = Resource::new("play_by_play", &[root("").needs(&["details[]"])], &[&TABLE])
-    .known(&["gameTotals", "details[].videoAttributes", "details[].key"]);
+    .paths(&["gameTotals", "details[].videoAttributes", "details[].key"]);
 
 /// As each of a game's resources has it.
 pub(super) const GAME_ID: Col =

@@ -4,7 +4,7 @@ use tables::{Col, Resource, Table, Ty::*, col, index, request, root, table};
 
 pub(crate) static POSSESSIONS: Resource =
     Resource::new("possessions", &[root("teams[]"), root("[]").not_empty()], &[&TABLE, &EVENTS, &PLAYERS])
-        .known(&["logo_image_link"]);
+        .paths(&["logo_image_link"]);
 
 const SESSION_ID: Col =
     request("session_id", Text).required().doc("Session id, from the request if the response has none");

@@ -6,10 +6,10 @@ use arrow_array::{
     types::{Float64Type, Int64Type},
 };
 use std::sync::Arc;
-use tables::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request, root, table};
+use tables::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derive, request, root, table};
 
 pub(crate) static SHOTS: Resource = Resource::new("shots", &[root("teams[]"), root("[]").not_empty()], &[&TABLE])
-    .known(&[
+    .paths(&[
         "name",
         "logo_image_link",
         "player_shots[].player_details.id",
@@ -64,7 +64,7 @@ pub(super) const COLUMNS: [Col; 29] = [
     col("occurred_at", TimestampMs, ".occurred_at").doc("Time of the shot"),
     col("is_make", IsMake, ".is_make").doc("Whether the shot was made"),
     col("is_3point", Bool, ".is_3point").doc("Whether the shot was a three-point attempt"),
-    derived("points", Int64, &POINTS).doc("Points scored; 0 for a miss").unit("points"),
+    derive("points", Int64, &POINTS).doc("Points scored; 0 for a miss").unit("points"),
     col("zone", Count, ".zone").doc("Court zone, 1 to 14"),
     col("advanced_zone", Count, ".advanced_zone").doc("Advanced court zone, 1 to 23"),
     col("player_x", Float64, ".player_x").court().doc("Position of the shooter across the court, from its centre"),
@@ -77,7 +77,7 @@ pub(super) const COLUMNS: [Col; 29] = [
         .hoop()
         .doc("Offset of the shooter from the hoop to the right, for a view from the hoop to mid-court"),
     col("hoop_player_y", Float64, ".hoop_player_y").hoop().doc("Offset of the shooter from the hoop towards mid-court"),
-    derived("distance_cm", Float64, &DISTANCE)
+    derive("distance_cm", Float64, &DISTANCE)
         .unit("cm")
         .doc("Horizontal distance from the hoop, computed from coordinates if the response has none"),
     col("status", Category, ".status").doc("Shot status; RECORDED is the only documented value"),
@@ -89,6 +89,6 @@ pub(super) const COLUMNS: [Col; 29] = [
     col("attributes", ListText, ".attributes")
         .doc("Attributes of the shot, such as CAS (catch-and-shoot) or OTD (off the dribble)"),
     col("defender_ids", ListInt64, ".shotDefenders").doc("Player ids of the defenders; null if the response has none"),
-    absent("given_points", Count).hidden(),
-    absent("given_distance", Float64).hidden(),
+    absent("given_points", Count).hide(),
+    absent("given_distance", Float64).hide(),
 ];

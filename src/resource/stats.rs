@@ -3,7 +3,7 @@
 use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat, key, request, root, table};
 
 pub(crate) static STATS: Resource =
-    Resource::new("stats", &[root("teams[]"), root("[]").not_empty()], &[&PLAYER_STATS, &BOX_SCORE]).known(KNOWN);
+    Resource::new("stats", &[root("teams[]"), root("[]").not_empty()], &[&PLAYER_STATS, &BOX_SCORE]).paths(KNOWN);
 
 /// The same for one team, which is the body itself.
 pub(crate) static TEAM_GAME_STATS: Resource = Resource::new(
@@ -11,7 +11,7 @@ pub(crate) static TEAM_GAME_STATS: Resource = Resource::new(
     &[root("").needs(&["player_stats[]"]), root("teams[]"), root("[]").not_empty()],
     &[&PLAYER_STATS, &BOX_SCORE],
 )
-.known(KNOWN);
+.paths(KNOWN);
 
 /// The same two bodies of football.
 pub(crate) static FOOTBALL_STATS: Resource =

@@ -6,11 +6,11 @@ use super::stats::{
 use tables::{Resource, Table, Ty::*, col, key, root, table};
 
 pub(crate) static STATS_DETAILS: Resource =
-    Resource::new("stats_details", &[root("teams[]"), root("[]").not_empty()], &[&STAT_EVENTS]).known(KNOWN);
+    Resource::new("stats_details", &[root("teams[]"), root("[]").not_empty()], &[&STAT_EVENTS]).paths(KNOWN);
 
 /// Undocumented; read like a session's details if it has their shape.
 pub(crate) static GAME_STATS_DETAILS: Resource =
-    Resource::new("game_stats_details", &[root("teams[]"), root("[]").not_empty()], &[&STAT_EVENTS]).known(KNOWN);
+    Resource::new("game_stats_details", &[root("teams[]"), root("[]").not_empty()], &[&STAT_EVENTS]).paths(KNOWN);
 
 static STAT_EVENTS: Table =
     table("stat_events", "player_stats[].stats{}[]").doc("One row for each occurrence of a stat.").columns(&[

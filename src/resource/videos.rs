@@ -3,7 +3,7 @@
 use super::play_by_play::GAME_ID;
 use tables::{Resource, Table, Ty::*, col, root, table};
 
-pub(crate) static VIDEOS: Resource = Resource::new("videos", &[root("").needs(&["videos[]"])], &[&TABLE]).known(&[
+pub(crate) static VIDEOS: Resource = Resource::new("videos", &[root("").needs(&["videos[]"])], &[&TABLE]).paths(&[
     "gameTotals",
     "videos[].videoStartTimestamp",
     "videos[].videoEndTimestamp",

@@ -95,7 +95,7 @@ struct ErrorDetails {
 }
 
 fn parse_error(body: &Body) -> ErrorDetails {
-    let bytes = body.padded();
+    let bytes = body.with_padding();
     let Some(document) = Value::of(body, &bytes).ok().filter(Value::is_object) else { return ErrorDetails::default() };
     // The service's key ends in `RequestId`. Gateways may add `request_id`, which therefore does not imply the service.
     let is_request_id = |key: &[u8]| key.to_ascii_lowercase().ends_with(b"requestid") || key == b"request_id";
@@ -184,7 +184,7 @@ pub(super) fn error_document_status(response: &Response, request: &Request) -> O
     if !is_checked || body.len() > MAX_ERROR_DOCUMENT || !has_message() {
         return None;
     }
-    let bytes = response.body.padded();
+    let bytes = response.body.with_padding();
     let document = Value::of(&response.body, &bytes).ok()?;
     document.get("message")?.text()?;
     let is_error_key =

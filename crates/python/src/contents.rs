@@ -32,7 +32,7 @@ pub(crate) fn contents(py: Python<'_>, payload: &PyPayload) -> PyResult<Vec<Tabl
 fn of(payload: &Payload) -> Result<Vec<TableContents>> {
     let tables = payload.resource.map_or(&[][..], |resource| resource.tables);
     let contents = payload.all_tables()?.into_iter().zip(tables).map(|((name, batches), table)| {
-        let count = table.cols.iter().filter(|column| !column.hidden).count();
+        let count = table.cols.iter().filter(|column| !column.is_hidden).count();
         let schema = batches.first().map(RecordBatch::schema);
         let extra = schema.iter().flat_map(|schema| schema.fields().iter().skip(count));
         (

@@ -64,7 +64,7 @@ impl Elements {
 
 /// The places of a list's elements in a body, which is checked as a document.
 fn elements(body: &Body, name: Option<&str>) -> Result<Option<Vec<Range<usize>>>, JsonError> {
-    let padded_body = body.padded();
+    let padded_body = body.with_padding();
     let document = Value::of(body, &padded_body)?;
     let span = |value: Value<'_>| value.offset()..value.offset() + value.raw().len();
     let list = match name {

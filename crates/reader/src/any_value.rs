@@ -28,15 +28,15 @@ impl<'a> Cursor<'a> {
 
     #[inline(never)]
     fn number_slow(&mut self) -> ReadResult<Number<'a>> {
-        let here = *self;
+        let start = *self;
         let token = self.number_token()?.bytes();
         let text = std::str::from_utf8(token).map_err(|_| ErrorKind::Number)?;
-        let whole = text.find(['.', 'e', 'E']);
-        if whole.unwrap_or(text.len()) > MAX_INTEGER_DIGITS + usize::from(token[0] == b'-') {
-            *self = here;
+        let integer_end = text.find(['.', 'e', 'E']);
+        if integer_end.unwrap_or(text.len()) > MAX_INTEGER_DIGITS + usize::from(token[0] == b'-') {
+            *self = start;
             return Err(ErrorKind::Range);
         }
-        if whole.is_some() {
+        if integer_end.is_some() {
             return text.parse().map(Number::Float).map_err(|_| ErrorKind::Number);
         }
         Ok(text.parse().map_or(Number::Long(token), Number::Int))
@@ -51,9 +51,9 @@ impl<'a> Cursor<'a> {
         if self.peek_byte() != b'"' || self.peek(1 + len) != b'"' {
             return None;
         }
-        let here = *self;
+        let start = *self;
         self.advance(len + 2);
-        Some((self.span_from(&here).inner(), words))
+        Some((self.span_from(&start).inner(), words))
     }
 }
 
@@ -72,20 +72,20 @@ mod tests {
     /// The number read, and the position of the cursor after it.
     fn number(text: &str) -> (String, usize) {
         let body = Body::from(text.as_bytes());
-        let padded = body.padded();
-        let mut cursor = Cursor::new(&padded).unwrap();
-        let shown = match cursor.number() {
+        let padded_body = body.with_padding();
+        let mut cursor = Cursor::new(&padded_body).unwrap();
+        let text = match cursor.number() {
             Ok(Number::Int(value)) => format!("{value}"),
             Ok(Number::Float(value)) => format!("{value:?}"),
             Ok(Number::Long(token)) => format!("long {}", std::str::from_utf8(token).unwrap()),
             Err(fault) => format!("{fault:?}"),
         };
-        (shown, cursor.position())
+        (text, cursor.position())
     }
 
     #[test]
     fn a_number_is_whole_without_point_and_exponent_and_of_any_length() {
-        for (text, shown) in [
+        for (text, expected) in [
             ("0", "0"),
             ("-0", "0"),
             ("-0.0", "-0.0"),
@@ -103,7 +103,7 @@ mod tests {
             ("0.1234567890123456789", "0.12345678901234568"),
             ("1e400", "inf"),
         ] {
-            assert_eq!(number(text), (shown.to_owned(), text.len()));
+            assert_eq!(number(text), (expected.to_owned(), text.len()));
         }
         for text in ["", "-", "+1", ".5", "5.", "01", "-01", "1e", "1e+", "1.e5", "NaN", "Infinity", "x"] {
             assert_eq!(number(text).0, "Number", "{text}");
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn a_number_of_more_digits_than_are_converted_is_refused() {
         for (sign, end) in [("", ""), ("-", ""), ("", ".5"), ("-", ".5"), ("", "e1"), ("-", "e1")] {
-            let of = |digits: usize| number(&format!("{sign}{}{end}", "1".repeat(digits))).0;
-            assert_ne!(of(MAX_INTEGER_DIGITS), "Range");
-            assert_eq!(of(MAX_INTEGER_DIGITS + 1), "Range");
+            let parse = |digits: usize| number(&format!("{sign}{}{end}", "1".repeat(digits))).0;
+            assert_ne!(parse(MAX_INTEGER_DIGITS), "Range");
+            assert_eq!(parse(MAX_INTEGER_DIGITS + 1), "Range");
         }
         assert_eq!(number(&format!("0.{}", "1".repeat(2 * MAX_INTEGER_DIGITS))).0, "0.1111111111111111");
     }
@@ -125,8 +125,8 @@ mod tests {
         let letters = b"abcdefghijklmnopqrstuvwxyz";
         for len in 0..20 {
             let body = Body::from([b"\"", &letters[..len], b"\",\"z\""].concat());
-            let padded = body.padded();
-            let mut cursor = Cursor::new(&padded).unwrap();
+            let padded_body = body.with_padding();
+            let mut cursor = Cursor::new(&padded_body).unwrap();
             let Some((span, words)) = cursor.short_string() else {
                 assert!(len > 16);
                 assert_eq!(cursor.position(), 0);
@@ -142,8 +142,8 @@ mod tests {
         }
         for text in ["", "x", "\"", "\"cut", "\"a\\n\"", "\"a\nb\"", "\"0123456789abcdef"] {
             let body = Body::from(text.as_bytes());
-            let padded = body.padded();
-            let mut cursor = Cursor::new(&padded).unwrap();
+            let padded_body = body.with_padding();
+            let mut cursor = Cursor::new(&padded_body).unwrap();
             assert!(cursor.short_string().is_none(), "{text}");
             assert_eq!(cursor.position(), 0);
         }

@@ -14,8 +14,8 @@ fn own_cases() -> Vec<Value> {
 
 /// The text of a number or of a string that is the whole body; `None` if it is another value.
 fn scalar(body: &Body) -> Option<Value> {
-    let padded = body.padded();
-    let mut cursor = start(&padded)?;
+    let padded_body = body.with_padding();
+    let mut cursor = start(&padded_body)?;
     cursor.whitespace();
     match cursor.peek_byte() {
         b'"' => Some(String::from_utf8(cursor.string().ok()?.into_owned()).ok()?.into()),
@@ -29,7 +29,7 @@ fn scalar(body: &Body) -> Option<Value> {
     }
 }
 
-/// What a scalar is to be; `None` if the case does not say so.
+/// The expected scalar; `None` if the case states none.
 fn expected_scalar(case: &Value) -> Option<Value> {
     let number = |text: &Value| -> Option<Value> {
         let text = text.as_str()?;
@@ -51,9 +51,9 @@ fn mismatch(case: &Value) -> Option<String> {
         return Some(format!("{}: {}", name(case), error.map_or("accepted".into(), |error| error.message)));
     }
     let expected = expected_scalar(case)?;
-    let found = scalar(&body);
-    (found.as_ref().map(Value::to_string) != Some(expected.to_string()))
-        .then(|| format!("{}: {found:?}, expected {expected}", name(case)))
+    let actual = scalar(&body);
+    (actual.as_ref().map(Value::to_string) != Some(expected.to_string()))
+        .then(|| format!("{}: {actual:?}, expected {expected}", name(case)))
 }
 
 #[test]
@@ -68,9 +68,9 @@ fn own_cases_are_accepted_or_refused_and_their_scalars_read() {
 fn a_wrong_expectation_is_noticed_in_every_case() {
     for mut case in own_cases() {
         if expected_scalar(&case).is_some() {
-            let mut wrong = case.clone();
-            wrong["value"] = "planted".into();
-            assert!(mismatch(&wrong).is_some(), "{}", name(&case));
+            let mut mutant = case.clone();
+            mutant["value"] = "planted".into();
+            assert!(mismatch(&mutant).is_some(), "{}", name(&case));
         }
         case["refused"] = (case["refused"] != true).into();
         assert!(mismatch(&case).is_some(), "{}", name(&case));

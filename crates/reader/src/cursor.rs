@@ -21,13 +21,13 @@ pub struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// A cursor at the start of a body; `None` if the padding is missing or not zero.
-    pub fn new(padded: &'a [u8]) -> Option<Self> {
-        let len = padded.len().checked_sub(PADDING)?;
-        if padded[len..].iter().any(|b| *b != 0) {
+    pub fn new(padded_body: &'a [u8]) -> Option<Self> {
+        let len = padded_body.len().checked_sub(PADDING)?;
+        if padded_body[len..].iter().any(|b| *b != 0) {
             return None;
         }
-        let start = padded.as_ptr();
-        // SAFETY: `len` is within `padded`.
+        let start = padded_body.as_ptr();
+        // SAFETY: `len` is within `padded_body`.
         let end = unsafe { start.add(len) };
         Some(Cursor { at: start, start, end, body: PhantomData })
     }
@@ -152,8 +152,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// Consumes `null`; any other value is an error.
-    pub fn expect_null(&mut self, wanted: Expected) -> ReadResult<()> {
-        if self.consume_null() { Ok(()) } else { Err(ErrorKind::Expected(wanted)) }
+    pub fn expect_null(&mut self, expected: Expected) -> ReadResult<()> {
+        if self.consume_null() { Ok(()) } else { Err(ErrorKind::Expected(expected)) }
     }
 
     /// Consumes the `:` after a key and the whitespace around it.
@@ -168,7 +168,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// After an opening bracket: whether there is an item. Consumes the closing bracket if there is none.
+    /// After an opening bracket: whether there is an item. Consumes the closing bracket if there is no item.
     #[inline(always)]
     pub fn has_first_item(&mut self, close: u8) -> bool {
         self.whitespace();
@@ -244,14 +244,14 @@ impl<'a> Span<'a> {
 mod tests {
     use super::{Cursor, PADDING};
 
-    fn padded(body: &[u8]) -> Vec<u8> {
+    fn with_padding(body: &[u8]) -> Vec<u8> {
         [body, &[0; PADDING]].concat()
     }
 
     /// Run under Miri, which sees a read outside of the allocation.
     #[test]
     fn no_argument_leads_out_of_the_body_and_its_padding() {
-        let (body, other) = (padded(b"null"), padded(b"[1, 2, 3, 4]"));
+        let (body, other) = (with_padding(b"null"), with_padding(b"[1, 2, 3, 4]"));
         let (start, stranger) = (Cursor::new(&body).unwrap(), Cursor::new(&other).unwrap());
         let mut end = start;
         end.advance(usize::MAX);
@@ -269,10 +269,10 @@ mod tests {
         assert_eq!(end.position(), 4);
         assert_eq!((start.span_from(&end).len(), end.span_from(&stranger).len()), (0, 0));
 
-        let whole = end.span_from(&start);
-        assert_eq!(whole.bytes(), b"null");
-        assert_eq!((whole.word(4), whole.word(usize::MAX)), (0, 0));
-        let none = whole.inner().inner().inner();
+        let span = end.span_from(&start);
+        assert_eq!(span.bytes(), b"null");
+        assert_eq!((span.word(4), span.word(usize::MAX)), (0, 0));
+        let none = span.inner().inner().inner();
         assert_eq!((none.len(), none.word(0) as u8), (0, b'l'));
     }
 }

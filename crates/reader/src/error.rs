@@ -79,7 +79,7 @@ impl ErrorKind {
         let message = match self {
             _ if self.ends_early(rest) => "the body ends early (truncated?)".into(),
             ErrorKind::Truncated => "the body ends early (truncated?)".into(),
-            ErrorKind::Expected(wanted) => format!("expected {}, found {}", wanted.words(), found(rest)),
+            ErrorKind::Expected(expected) => format!("expected {}, found {}", expected.words(), describe_token(rest)),
             ErrorKind::Number => "not a number that JSON knows".into(),
             ErrorKind::NumericText => "expected a number or null, found a string that is no number".into(),
             ErrorKind::Fraction => "expected a whole number, found a fraction".into(),
@@ -87,11 +87,11 @@ impl ErrorKind {
             ErrorKind::ControlCharacter => "a control character in a string".into(),
             ErrorKind::Escape => "an escape in a string that JSON does not know".into(),
             ErrorKind::Surrogate => "half of a surrogate pair in a string".into(),
-            ErrorKind::Key => format!("expected a key in quotes, found {}", found(rest)),
-            ErrorKind::Colon => format!("expected ':' after a key, found {}", found(rest)),
-            ErrorKind::EndOfObject => format!("expected ',' or '}}', found {}", found(rest)),
-            ErrorKind::EndOfArray => format!("expected ',' or ']', found {}", found(rest)),
-            ErrorKind::Trailing => format!("expected the end of the body, found {}", found(rest)),
+            ErrorKind::Key => format!("expected a key in quotes, found {}", describe_token(rest)),
+            ErrorKind::Colon => format!("expected ':' after a key, found {}", describe_token(rest)),
+            ErrorKind::EndOfObject => format!("expected ',' or '}}', found {}", describe_token(rest)),
+            ErrorKind::EndOfArray => format!("expected ',' or ']', found {}", describe_token(rest)),
+            ErrorKind::Trailing => format!("expected the end of the body, found {}", describe_token(rest)),
             ErrorKind::NotUtf8 => "the body is not UTF-8".into(),
             ErrorKind::TooLong => "the body is larger than 2 GiB".into(),
             ErrorKind::Unpadded => "the reader contradicted itself; please report this body".into(),
@@ -107,7 +107,7 @@ impl ErrorKind {
     }
 }
 
-pub fn found(rest: &[u8]) -> String {
+pub fn describe_token(rest: &[u8]) -> String {
     match rest.first() {
         Some(b'{') => "an object".into(),
         Some(b'[') => "an array".into(),

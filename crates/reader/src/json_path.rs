@@ -15,7 +15,7 @@ enum PathStep {
 /// The path, such as `$.teams[0].id`, of the value that starts at or contains `offset`. The body may be broken
 /// anywhere.
 pub fn at(body: &Body, offset: usize) -> String {
-    let bytes = body.padded();
+    let bytes = body.with_padding();
     let steps = Cursor::new(&bytes).map(|cursor| steps_to(cursor, offset)).unwrap_or_default();
     let mut path = String::from("$");
     for step in steps.iter().take(MAX_STEPS) {

@@ -31,7 +31,7 @@ pub use any_value::Number;
 pub use body::Body;
 pub use {
     cursor::{Cursor, Span},
-    error::{ErrorKind, Expected, JsonError, ReadResult, found},
+    error::{ErrorKind, Expected, JsonError, ReadResult, describe_token},
     number::MaybeInteger,
     value::Value,
 };
@@ -39,16 +39,16 @@ pub use {
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A cursor at the start of the JSON of a padded body. Does not check that the body is UTF-8.
-pub fn start(padded: &[u8]) -> Option<Cursor<'_>> {
-    let mut cursor = Cursor::new(padded)?;
-    if padded.starts_with(BYTE_ORDER_MARK) {
+pub fn start(padded_body: &[u8]) -> Option<Cursor<'_>> {
+    let mut cursor = Cursor::new(padded_body)?;
+    if padded_body.starts_with(BYTE_ORDER_MARK) {
         cursor.advance(BYTE_ORDER_MARK.len());
     }
     Some(cursor)
 }
 
 /// A cursor at the start of a body that is valid UTF-8, and so is every string read from it.
-pub fn open<'a>(body: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, JsonError> {
+pub fn open<'a>(body: &Body, padded_body: &'a [u8]) -> Result<Cursor<'a>, JsonError> {
     if i32::try_from(body.len()).is_err() {
         return Err(ErrorKind::TooLong.at(body, 0));
     }
@@ -59,14 +59,14 @@ pub fn open<'a>(body: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, JsonError> 
         let kind = if error.error_len().is_none() { ErrorKind::Truncated } else { ErrorKind::NotUtf8 };
         return Err(kind.at(body, error.valid_up_to()));
     }
-    start(padded).ok_or_else(|| ErrorKind::Unpadded.at(body, 0))
+    start(padded_body).ok_or_else(|| ErrorKind::Unpadded.at(body, 0))
 }
 
 /// Why a body is not JSON: the same text and offset for tables, dicts and the schema check. `None` if it is JSON.
 #[cold]
 pub fn syntax_error(body: &Body) -> Option<JsonError> {
-    let padded = body.padded();
-    let mut cursor = match open(body, &padded) {
+    let padded_body = body.with_padding();
+    let mut cursor = match open(body, &padded_body) {
         Ok(cursor) => cursor,
         Err(error) => return Some(error),
     };

@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
 
     /// A `Bool`: `true`, `false`, or 1 or 0 in any notation; null is `None`.
     pub fn boolean(&mut self) -> ReadResult<Option<bool>> {
-        let here = *self;
+        let start = *self;
         match self.peek_byte() {
             b't' | b'f' if let Some(value) = self.bool_literal() => Ok(Some(value)),
             b'0'..=b'9' | b'-' => match self.integer() {
@@ -135,7 +135,7 @@ impl<'a> Cursor<'a> {
                 Ok(Some(1)) => Ok(Some(true)),
                 Err(ErrorKind::Number) => Err(ErrorKind::Number),
                 _ => {
-                    *self = here;
+                    *self = start;
                     Err(ErrorKind::Expected(Expected::Boolean))
                 }
             },
@@ -152,61 +152,61 @@ impl<'a> Cursor<'a> {
             self.advance(1);
             return Some(i64::from(digit));
         }
-        let whole = self.whole_part()?;
-        if matches!(self.peek(whole.end), b'.' | b'e' | b'E') {
+        let integer = self.integer_part()?;
+        if matches!(self.peek(integer.end), b'.' | b'e' | b'E') {
             return None;
         }
-        let value = ShortNumber { digits: self.whole_digits(&whole)?, fraction: 0, sign: whole.sign as u64 }.int();
-        self.advance(whole.end);
+        let value = ShortNumber { digits: self.digits_of(&integer)?, fraction: 0, sign: integer.sign as u64 }.int();
+        self.advance(integer.end);
         Some(value)
     }
 
     /// The common forms: up to 15 digits, up to 8 of them after a point, no exponent. Otherwise stays.
     #[inline(always)]
     pub(super) fn short_number(&mut self) -> Option<ShortNumber> {
-        let whole = self.whole_part()?;
-        self.short_number_of(whole)
+        let integer = self.integer_part()?;
+        self.short_number_of(integer)
     }
 
     /// A number of the common forms as a float.
     #[inline(always)]
     pub fn short_float(&mut self) -> Option<f64> {
         const ZERO: [u64; 2] = [word_of(b".0,"), word_of(b".0}")];
-        let whole = self.whole_part()?;
-        let count = whole.end - whole.sign;
+        let integer = self.integer_part()?;
+        let count = integer.end - integer.sign;
         // Most coordinates end in `.0`: no division is needed.
-        if ZERO.contains(&simd::low_bytes(self.word(whole.end), 3)) && count <= 8 {
-            let digits = simd::parse_digits(self.word(whole.sign), count);
-            self.advance(whole.end + 2);
-            return Some(signed(digits as i64 as f64, whole.sign as u64));
+        if ZERO.contains(&simd::low_bytes(self.word(integer.end), 3)) && count <= 8 {
+            let digits = simd::parse_digits(self.word(integer.sign), count);
+            self.advance(integer.end + 2);
+            return Some(signed(digits as i64 as f64, integer.sign as u64));
         }
-        self.short_number_of(whole).map(|short| short.float())
+        self.short_number_of(integer).map(|short| short.float())
     }
 
     #[inline(always)]
-    fn short_number_of(&mut self, whole: IntegerPart) -> Option<ShortNumber> {
-        let mut short = ShortNumber { digits: 0, fraction: 0, sign: whole.sign as u64 };
-        let mut end = whole.end;
+    fn short_number_of(&mut self, integer: IntegerPart) -> Option<ShortNumber> {
+        let mut short = ShortNumber { digits: 0, fraction: 0, sign: integer.sign as u64 };
+        let mut end = integer.end;
         if self.peek(end) == b'.' {
-            end = whole.end_of_fraction();
-            short.fraction = end - whole.end - 1;
-            let count = end - whole.sign - 1;
+            end = integer.end_of_fraction();
+            short.fraction = end - integer.end - 1;
+            let count = end - integer.sign - 1;
             if short.fraction == 0 {
                 return None;
             }
             short.digits = if count < 8 {
                 // All in one word: move the digits after the point over it.
-                let word = self.word(whole.sign);
+                let word = self.word(integer.sign);
                 let behind = u64::MAX << (8 * (count - short.fraction));
                 simd::parse_digits(word ^ ((word ^ word >> 8) & behind), count)
             } else if short.fraction <= 8 && end < 16 {
-                let fraction = simd::parse_digits(self.word(whole.end + 1), short.fraction);
-                self.whole_digits(&whole)? * WHOLE_TENS[short.fraction] + fraction
+                let fraction = simd::parse_digits(self.word(integer.end + 1), short.fraction);
+                self.digits_of(&integer)? * WHOLE_TENS[short.fraction] + fraction
             } else {
                 return None;
             };
         } else {
-            short.digits = self.whole_digits(&whole)?;
+            short.digits = self.digits_of(&integer)?;
         }
         if self.peek(end) | 0x20 == b'e' {
             return None;
@@ -218,12 +218,12 @@ impl<'a> Cursor<'a> {
     /// Skips a number of the common forms; otherwise stays.
     #[inline(always)]
     pub(crate) fn skip_short_number(&mut self) -> bool {
-        let Some(whole) = self.whole_part() else { return false };
-        let mut end = whole.end;
+        let Some(integer) = self.integer_part() else { return false };
+        let mut end = integer.end;
         if self.peek(end) == b'.' {
-            end = whole.end_of_fraction();
+            end = integer.end_of_fraction();
         }
-        let is_short = end < 16 && end != whole.end + 1 && self.peek(end) | 0x20 != b'e';
+        let is_short = end < 16 && end != integer.end + 1 && self.peek(end) | 0x20 != b'e';
         if is_short {
             self.advance(end);
         }
@@ -232,7 +232,7 @@ impl<'a> Cursor<'a> {
 
     /// The digits before a point. Finds both ends of a number in one comparison, without branching on the sign.
     #[inline(always)]
-    fn whole_part(&self) -> Option<IntegerPart> {
+    fn integer_part(&self) -> Option<IntegerPart> {
         let sign = usize::from(self.peek_byte() == b'-');
         let others = simd::non_digit_mask(self.bytes16(0)) & !(sign as u32);
         let end = others.trailing_zeros() as usize;
@@ -241,8 +241,8 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline(always)]
-    fn whole_digits(&self, whole: &IntegerPart) -> Option<u64> {
-        let IntegerPart { sign, end, .. } = *whole;
+    fn digits_of(&self, integer: &IntegerPart) -> Option<u64> {
+        let IntegerPart { sign, end, .. } = *integer;
         if end - sign <= 8 {
             return Some(simd::parse_digits(self.word(sign), end - sign));
         }
@@ -257,7 +257,7 @@ impl<'a> Cursor<'a> {
     #[cold]
     #[inline(never)]
     fn numeric<T>(&mut self, read: impl Fn(&[u8]) -> ReadResult<T>) -> ReadResult<Option<T>> {
-        let here = *self;
+        let start = *self;
         let value = match self.peek_byte() {
             b'"' => {
                 let text = self.string()?;
@@ -271,12 +271,12 @@ impl<'a> Cursor<'a> {
             b'0'..=b'9' | b'-' => read(self.number_token()?.bytes()),
             _ => return self.expect_null(Expected::Number).map(|()| None),
         };
-        value.map(Some).inspect_err(|_| *self = here)
+        value.map(Some).inspect_err(|_| *self = start)
     }
 
     /// The text of a number, checked against JSON's grammar.
     pub(crate) fn number_token(&mut self) -> ReadResult<Span<'a>> {
-        let here = *self;
+        let start = *self;
         if self.peek_byte() == b'-' {
             self.advance(1);
         }
@@ -300,7 +300,7 @@ impl<'a> Cursor<'a> {
             }
             self.digits()?;
         }
-        Ok(self.span_from(&here))
+        Ok(self.span_from(&start))
     }
 
     /// Skips one or more digits.
@@ -322,7 +322,7 @@ const fn word_of(text: &[u8; 3]) -> u64 {
 /// Whether a text is a JSON number.
 fn is_number(text: &[u8]) -> bool {
     let body = super::Body::from(text);
-    Cursor::new(&body.padded()).is_some_and(|mut c| c.number_token().is_ok() && c.is_at_end())
+    Cursor::new(&body.with_padding()).is_some_and(|mut c| c.number_token().is_ok() && c.is_at_end())
 }
 
 fn finite_number(token: &[u8]) -> ReadResult<f64> {
@@ -337,11 +337,11 @@ fn whole_number(token: &[u8]) -> ReadResult<i64> {
         Some(at) => (&token[..at], Some(&token[at + 1..])),
         None => (token, None),
     };
-    let (whole, fraction) = match mantissa.iter().position(|b| *b == b'.') {
+    let (integer, fraction) = match mantissa.iter().position(|b| *b == b'.') {
         Some(at) => (&mantissa[..at], &mantissa[at + 1..]),
         None => (mantissa, &[][..]),
     };
-    let digits: Vec<u8> = whole.iter().chain(fraction).copied().collect();
+    let digits: Vec<u8> = integer.iter().chain(fraction).copied().collect();
     let significant = digits.iter().rposition(|d| *d != b'0').map_or(0, |last| last + 1);
     if significant == 0 {
         return Ok(0);
@@ -352,7 +352,7 @@ fn whole_number(token: &[u8]) -> ReadResult<i64> {
         Some(Err(_)) => return Err(ErrorKind::Range),
     };
     // The value is the significant digits times ten to this power.
-    let power = exponent.saturating_add(whole.len() as i64 - significant as i64);
+    let power = exponent.saturating_add(integer.len() as i64 - significant as i64);
     if power < 0 {
         return Err(ErrorKind::Fraction);
     }
@@ -373,8 +373,8 @@ mod tests {
 
     fn with<T>(text: &str, read: impl FnOnce(&mut Cursor) -> T) -> (T, usize) {
         let body = Body::from(text.as_bytes());
-        let padded = body.padded();
-        let mut cursor = Cursor::new(&padded).unwrap();
+        let padded_body = body.with_padding();
+        let mut cursor = Cursor::new(&padded_body).unwrap();
         let value = read(&mut cursor);
         (value, cursor.position())
     }
@@ -464,12 +464,12 @@ mod tests {
 
     #[test]
     fn a_fraction_of_zero_is_read_like_any_other() {
-        for whole in
+        for integer in
             ["0", "7", "12", "754", "12345678", "123456789", "123456789012", "12345678901234", "123456789012345"]
         {
             for (sign, after) in ["", "-"].into_iter().flat_map(|s| ["", "0", "5", "e1", "E-1"].map(move |a| (s, a))) {
                 for end in [",", "}", "]", " ", ""] {
-                    let number = format!("{sign}{whole}.0{after}");
+                    let number = format!("{sign}{integer}.0{after}");
                     let nearest: f64 = number.parse().unwrap();
                     let (value, at) = with(&format!("{number}{end}"), |c| c.float());
                     assert_eq!((value.unwrap().unwrap().to_bits(), at), (nearest.to_bits(), number.len()), "{number}");
@@ -494,15 +494,15 @@ mod tests {
     #[test]
     fn a_number_of_any_length_is_read_to_its_end() {
         let step = if cfg!(miri) { 5 } else { 1 };
-        for (whole, fraction) in (1..=18).flat_map(|whole| (0..=17).step_by(step).map(move |f| (whole, f))) {
+        for (integer, fraction) in (1..=18).flat_map(|integer| (0..=17).step_by(step).map(move |f| (integer, f))) {
             for (sign, after) in
                 ["", "-"].into_iter().flat_map(|sign| ["", ",", "}", "\n", "e1", "E-1,"].map(|a| (sign, a)))
             {
                 let digits = |from: usize, count| (from..from + count).map(|i| char::from(b'1' + (i * 7 % 9) as u8));
-                let mut text: String = sign.chars().chain(digits(0, whole)).collect();
+                let mut text: String = sign.chars().chain(digits(0, integer)).collect();
                 if fraction > 0 {
                     text.push('.');
-                    text.extend(digits(whole, fraction));
+                    text.extend(digits(integer, fraction));
                 }
                 let number = format!("{text}{}", after.trim_end_matches([',', '}', '\n']));
                 let text = format!("{text}{after}");
@@ -512,11 +512,11 @@ mod tests {
                     (Ok(Some(nearest.to_bits())), number.len()),
                     "{text}"
                 );
-                let (skipped, end) = with(&text, |c| c.skip_short_number());
-                assert_eq!(end, if skipped { number.len() } else { 0 }, "{text}");
-                assert_eq!(skipped, !number.contains(['e', 'E']) && number.len() < 16, "{text}");
-                if let Ok(whole) = number.parse::<i64>() {
-                    assert_eq!(with(&text, |c| c.integer()), (Ok(Some(whole)), number.len()), "{text}");
+                let (is_short, end) = with(&text, |c| c.skip_short_number());
+                assert_eq!(end, if is_short { number.len() } else { 0 }, "{text}");
+                assert_eq!(is_short, !number.contains(['e', 'E']) && number.len() < 16, "{text}");
+                if let Ok(integer) = number.parse::<i64>() {
+                    assert_eq!(with(&text, |c| c.integer()), (Ok(Some(integer)), number.len()), "{text}");
                 } else if !number.contains(['e', 'E']) {
                     assert!(with(&text, |c| c.integer()).0.is_err(), "{text}");
                 }

@@ -28,7 +28,7 @@ use portable_string_end_mask as string_end_mask;
 fn portable_string_end_mask(block: &[u8; 16]) -> u16 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word & HIGH;
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word & HIGH;
     let is_zero = |word: u64| below(word, 1);
     let string_end_mask = |word: u64| {
         let high =
@@ -40,7 +40,7 @@ fn portable_string_end_mask(block: &[u8; 16]) -> u16 {
     string_end_mask(first) | string_end_mask(second) << 8
 }
 
-/// Number of bytes before the first that ends or complicates a string; 16 if there is none.
+/// Number of bytes before the first that ends or complicates a string; 16 if no byte does.
 #[inline(always)]
 pub(crate) fn plain_prefix16(block: &[u8; 16]) -> usize {
     (u32::from(string_end_mask(block)) | 1 << 16).trailing_zeros() as usize
@@ -143,7 +143,7 @@ pub(crate) fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
         let all = |byte: u8| _mm_set1_epi8(byte as i8);
         let equal = |bytes, byte| _mm_cmpeq_epi8(bytes, all(byte));
         // `[` and `{`, and `]` and `}`, differ in one bit.
-        let folded = parts.map(|bytes| _mm_or_si128(bytes, all(0x20)));
+        let lowercase = parts.map(|bytes| _mm_or_si128(bytes, all(0x20)));
         let is_special = |bytes| {
             let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, all(0x1F)), bytes);
             _mm_or_si128(control, equal(bytes, b'\\'))
@@ -159,8 +159,8 @@ pub(crate) fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
         };
         StructuralMasks {
             quotes: mask(parts.map(|bytes| equal(bytes, b'"'))),
-            opening: rare(folded.map(|bytes| equal(bytes, b'{'))),
-            closing: rare(folded.map(|bytes| equal(bytes, b'}'))),
+            opening: rare(lowercase.map(|bytes| equal(bytes, b'{'))),
+            closing: rare(lowercase.map(|bytes| equal(bytes, b'}'))),
             special: rare(parts.map(is_special)),
         }
     }

@@ -12,12 +12,12 @@ impl<'a> Cursor<'a> {
         if self.peek_byte() != b'"' {
             return None;
         }
-        let here = *self;
+        let start = *self;
         let plain = simd::plain_prefix16(self.bytes16(1));
         if plain == 16 {
-            self.advance(17 + here.plain_bytes_after(17));
+            self.advance(17 + start.plain_bytes_after(17));
             if self.peek_byte() != b'"' {
-                *self = here;
+                *self = start;
                 return None;
             }
             self.advance(1);
@@ -27,16 +27,16 @@ impl<'a> Cursor<'a> {
             }
             self.advance(plain + 2);
         }
-        Some(self.span_from(&here).inner())
+        Some(self.span_from(&start).inner())
     }
 
     /// Number of bytes, beyond the next `n`, before a quote, backslash or control character.
     #[inline(never)]
     fn plain_bytes_after(mut self, n: usize) -> usize {
         self.advance(n);
-        let here = self;
+        let start = self;
         self.plain_text();
-        self.span_from(&here).len()
+        self.span_from(&start).len()
     }
 
     /// Advances to the next quote, backslash or control character; the padding is one.
@@ -68,11 +68,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// A string, or a number as written. Null is `None`.
-    pub fn text(&mut self, wanted: Expected) -> ReadResult<Option<Cow<'a, [u8]>>> {
+    pub fn text(&mut self, expected: Expected) -> ReadResult<Option<Cow<'a, [u8]>>> {
         match self.peek_byte() {
             b'"' => self.string().map(Some),
             b'0'..=b'9' | b'-' => Ok(Some(Cow::Borrowed(self.number_token()?.bytes()))),
-            _ => self.expect_null(wanted).map(|()| None),
+            _ => self.expect_null(expected).map(|()| None),
         }
     }
 
@@ -84,9 +84,9 @@ impl<'a> Cursor<'a> {
         }
         self.advance(1);
         loop {
-            let here = *self;
+            let start = *self;
             self.plain_text();
-            part(self.span_from(&here).bytes());
+            part(self.span_from(&start).bytes());
             match self.peek_byte() {
                 b'"' => {
                     self.advance(1);
@@ -102,7 +102,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn escape(&mut self) -> ReadResult<char> {
-        let here = *self;
+        let start = *self;
         self.advance(1);
         let plain = match self.peek_byte() {
             b'"' => '"',
@@ -120,21 +120,21 @@ impl<'a> Cursor<'a> {
                     0xD800..=0xDBFF => {
                         for byte in *b"\\u" {
                             if self.peek_byte() != byte {
-                                return Err(self.error_from(here, ErrorKind::Surrogate));
+                                return Err(self.error_from(start, ErrorKind::Surrogate));
                             }
                             self.advance(1);
                         }
                         let second = self.hex()?;
                         if !(0xDC00..=0xDFFF).contains(&second) {
-                            return Err(self.error_from(here, ErrorKind::Surrogate));
+                            return Err(self.error_from(start, ErrorKind::Surrogate));
                         }
                         char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
                             .ok_or(ErrorKind::Surrogate)
                     }
-                    _ => char::from_u32(first).ok_or_else(|| self.error_from(here, ErrorKind::Surrogate)),
+                    _ => char::from_u32(first).ok_or_else(|| self.error_from(start, ErrorKind::Surrogate)),
                 };
             }
-            _ => return Err(self.error_from(here, ErrorKind::Escape)),
+            _ => return Err(self.error_from(start, ErrorKind::Escape)),
         };
         self.advance(1);
         Ok(plain)
@@ -152,9 +152,9 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reports an error at the start of the escape, but a truncated one at the end of the body.
-    fn error_from(&mut self, here: Cursor<'a>, error: ErrorKind) -> ErrorKind {
+    fn error_from(&mut self, start: Cursor<'a>, error: ErrorKind) -> ErrorKind {
         if !self.is_at_end() {
-            *self = here;
+            *self = start;
         }
         error
     }
@@ -167,12 +167,12 @@ mod tests {
 
     fn read(text: &[u8]) -> (ReadResult<String>, usize) {
         let body = Body::from(text);
-        let padded = body.padded();
-        let mut cursor = Cursor::new(&padded).unwrap();
+        let padded_body = body.with_padding();
+        let mut cursor = Cursor::new(&padded_body).unwrap();
         let value = cursor.string().map(|t| String::from_utf8(t.into_owned()).unwrap());
-        let mut skipped = Cursor::new(&padded).unwrap();
-        assert_eq!(skipped.skip_string().is_ok(), value.is_ok());
-        assert_eq!(skipped.position(), cursor.position());
+        let mut skip_cursor = Cursor::new(&padded_body).unwrap();
+        assert_eq!(skip_cursor.skip_string().is_ok(), value.is_ok());
+        assert_eq!(skip_cursor.position(), cursor.position());
         (value, cursor.position())
     }
 
@@ -194,8 +194,8 @@ mod tests {
         for len in 0..200 {
             let text = format!("\"{}\"", "x".repeat(len));
             assert_eq!(read(text.as_bytes()), (Ok("x".repeat(len)), len + 2));
-            let broken = format!("\"{}\u{1}\"", "x".repeat(len));
-            assert_eq!(read(broken.as_bytes()), (Err(ErrorKind::ControlCharacter), len + 1));
+            let invalid = format!("\"{}\u{1}\"", "x".repeat(len));
+            assert_eq!(read(invalid.as_bytes()), (Err(ErrorKind::ControlCharacter), len + 1));
         }
     }
 
@@ -205,8 +205,8 @@ mod tests {
             let (plain, text) = ("x".repeat(before), format!("\"{}\\ny\"", "x".repeat(before)));
             assert_eq!(read(text.as_bytes()), (Ok(format!("{plain}\ny")), text.len()));
             let body = Body::from(text.as_bytes());
-            let padded = body.padded();
-            let mut cursor = Cursor::new(&padded).unwrap();
+            let padded_body = body.with_padding();
+            let mut cursor = Cursor::new(&padded_body).unwrap();
             assert!(cursor.plain_string().is_none() && cursor.position() == 0, "{before}");
         }
     }

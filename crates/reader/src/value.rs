@@ -117,7 +117,7 @@ mod tests {
 
     fn read<T>(text: &str, look: impl FnOnce(Value<'_>) -> T) -> T {
         let body = Body::from(text.as_bytes());
-        let padded_body = body.padded();
+        let padded_body = body.with_padding();
         look(Value::of(&body, &padded_body).unwrap())
     }
 
@@ -171,7 +171,7 @@ mod tests {
     fn a_body_that_is_no_json_is_an_error() {
         for text in ["", "{", "{\"a\":}", "[1,]", "1 2", "{\"a\":1}x", "nul"] {
             let body = Body::from(text.as_bytes());
-            let padded_body = body.padded();
+            let padded_body = body.with_padding();
             assert!(Value::of(&body, &padded_body).is_err(), "{text}");
         }
     }

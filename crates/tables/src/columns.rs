@@ -2,7 +2,7 @@
 //! values above the row level are repeated for their rows at the end.
 
 use super::error::{DecodeErrorKind, DecodeResult};
-use super::extent::Room;
+use super::extent::Quota;
 use arrow_array::types::{Float64Type, Int32Type};
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, ListArray, PrimitiveArray, StringArray, StructArray,
@@ -40,11 +40,11 @@ impl Nulls {
     }
 
     /// Calls `each` with every element's index, whether it is null, and the row after its last.
-    fn runs(&self, ends: &[u32], mut each: impl FnMut(usize, bool, usize)) {
+    fn runs(&self, ends: &[u32], mut visit: impl FnMut(usize, bool, usize)) {
         let mut nulls = self.0.iter().copied().peekable();
         for (element, end) in ends.iter().enumerate() {
             let null = nulls.next_if_eq(&(element as u32)).is_some();
-            each(element, null, *end as usize);
+            visit(element, null, *end as usize);
         }
     }
 }
@@ -171,14 +171,14 @@ impl Texts {
         if i32::try_from(self.data.len()).is_ok() { Ok(()) } else { Err(DecodeErrorKind::TooLarge) }
     }
 
-    pub(crate) fn repeat(&self, ends: &[u32], room: &Room) -> DecodeResult<Self> {
+    pub(crate) fn repeat(&self, ends: &[u32], quota: &Quota) -> DecodeResult<Self> {
         self.check()?;
         let (mut size, mut start) = (0usize, 0);
         for (element, end) in ends.iter().enumerate() {
             size = size.saturating_add(self.value(element).len().saturating_mul((*end - start) as usize));
             start = *end;
         }
-        room.check(size)?;
+        quota.check(size)?;
         i32::try_from(size).map_err(|_| DecodeErrorKind::TooLarge)?;
         let mut rows = Texts::with_capacity(0);
         rows.data.reserve(size);

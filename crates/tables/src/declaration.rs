@@ -95,7 +95,7 @@ pub struct Col {
     /// A null or missing value is a decode error.
     pub required: bool,
     /// An input of a derived column, not part of the table.
-    pub hidden: bool,
+    pub is_hidden: bool,
     pub unit: &'static str,
     /// For a coordinate: `court` or `hoop`; `sideline.court` describes origin and axes of each.
     pub frame: &'static str,
@@ -171,22 +171,22 @@ pub struct Resource {
     pub roots: &'static [Root],
     /// The first is the default of `to_*`.
     pub tables: &'static [&'static Table],
-    /// Paths that are known but in no table: they are only in the dict.
-    pub known: &'static [&'static str],
+    /// Known paths that are in no table: their values are only in the dict.
+    pub paths: &'static [&'static str],
     pub cache: PlanCache,
 }
 
 impl Resource {
     pub const fn new(name: &'static str, roots: &'static [Root], tables: &'static [&'static Table]) -> Self {
-        Resource { name, roots, tables, known: &[], cache: PlanCache::new() }
+        Resource { name, roots, tables, paths: &[], cache: PlanCache::new() }
     }
     /// A table of the package's own, whose rows are the elements of an array.
     pub const fn of_rows(name: &'static str, tables: &'static [&'static Table]) -> Self {
         const ROWS: &[Root] = &[root("[]")];
         Resource::new(name, ROWS, tables)
     }
-    pub const fn known(mut self, paths: &'static [&'static str]) -> Self {
-        self.known = paths;
+    pub const fn paths(mut self, paths: &'static [&'static str]) -> Self {
+        self.paths = paths;
         self
     }
 }
@@ -199,7 +199,7 @@ const fn column(name: &'static str, ty: Ty, src: Src) -> Col {
         or_request: None,
         by_request: false,
         required: false,
-        hidden: false,
+        is_hidden: false,
         unit: if matches!(ty, Ty::ClockSeconds) { "s" } else { "" },
         frame: "",
         doc: "",
@@ -239,16 +239,16 @@ pub const fn absent(name: &'static str, ty: Ty) -> Col {
 /// The columns of a table read from another kind of body, so that a table that several bodies share is declared once.
 /// Each column that is read from the body is in `elsewhere`, with its place there; without one it does not compile.
 pub const fn read_elsewhere<const N: usize>(cols: [Col; N], elsewhere: &[Col]) -> [Col; N] {
-    moved(cols, elsewhere, false)
+    relocate(cols, elsewhere, false)
 }
 
 /// Like [`read_elsewhere`], of rows that are the same objects in both bodies: columns with a path from the row are
 /// unchanged, and those with a path from the document are in `elsewhere`.
 pub const fn same_rows_elsewhere<const N: usize>(cols: [Col; N], elsewhere: &[Col]) -> [Col; N] {
-    moved(cols, elsewhere, true)
+    relocate(cols, elsewhere, true)
 }
 
-const fn moved<const N: usize>(mut cols: [Col; N], elsewhere: &[Col], same_rows: bool) -> [Col; N] {
+const fn relocate<const N: usize>(mut cols: [Col; N], elsewhere: &[Col], same_rows: bool) -> [Col; N] {
     let mut at = 0;
     while at < N {
         let is_unchanged = match cols[at].src.path() {
@@ -262,12 +262,12 @@ const fn moved<const N: usize>(mut cols: [Col; N], elsewhere: &[Col], same_rows:
     let mut number = 0;
     while number < elsewhere.len() {
         let Col { name, ty, src, .. } = elsewhere[number];
-        let found = position(&cols, name);
-        assert!(found.is_some(), "the table has no such column");
-        if let Some(at) = found {
+        let index = position(&cols, name);
+        assert!(index.is_some(), "the table has no such column");
+        if let Some(at) = index {
             // Keep the request value: for a game it takes precedence over the body, for a session it fills in for it.
-            if let (Src::Request(asked), Src::Path(_)) = (cols[at].src, src) {
-                (cols[at].or_request, cols[at].by_request) = (Some(asked), same(asked, "game_id"));
+            if let (Src::Request(request), Src::Path(_)) = (cols[at].src, src) {
+                (cols[at].or_request, cols[at].by_request) = (Some(request), is_equal(request, "game_id"));
             }
             (cols[at].ty, cols[at].src) = (ty, src);
         }
@@ -290,7 +290,7 @@ pub const fn concat<T: Copy, const A: usize, const B: usize, const N: usize>(fir
 const fn position(cols: &[Col], name: &str) -> Option<usize> {
     let mut at = 0;
     while at < cols.len() {
-        if same(cols[at].name, name) {
+        if is_equal(cols[at].name, name) {
             return Some(at);
         }
         at += 1;
@@ -308,7 +308,7 @@ impl Src {
     }
 }
 
-const fn same(a: &str, b: &str) -> bool {
+const fn is_equal(a: &str, b: &str) -> bool {
     let (a, b, mut at) = (a.as_bytes(), b.as_bytes(), 0);
     while at < a.len() && at < b.len() && a[at] == b[at] {
         at += 1;
@@ -317,16 +317,16 @@ const fn same(a: &str, b: &str) -> bool {
 }
 
 /// A column computed from others.
-pub const fn derived(name: &'static str, ty: Ty, how: &'static Derivation) -> Col {
-    column(name, ty, Src::Derived(how))
+pub const fn derive(name: &'static str, ty: Ty, derivation: &'static Derivation) -> Col {
+    column(name, ty, Src::Derived(derivation))
 }
 
 impl Col {
     pub const fn required(self) -> Self {
         Col { required: true, ..self }
     }
-    pub const fn hidden(self) -> Self {
-        Col { hidden: true, ..self }
+    pub const fn hide(self) -> Self {
+        Col { is_hidden: true, ..self }
     }
     pub const fn by_request(self, name: &'static str) -> Self {
         Col { or_request: Some(name), by_request: true, ..self }

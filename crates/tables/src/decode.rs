@@ -190,7 +190,7 @@ impl<'a> TableDecoder<'a> {
 
     /// Reads a key that is data, and leaves the cursor at its value.
     fn key_of_map(&mut self) -> DecodeResult<Cow<'a, [u8]>> {
-        let here = self.cursor;
+        let start = self.cursor;
         if self.cursor.peek_byte() != b'"' {
             return Err(ErrorKind::Key.into());
         }
@@ -200,7 +200,7 @@ impl<'a> TableDecoder<'a> {
         };
         self.cursor.colon()?;
         if !self.duplicates.insert(&key) && self.policy == DuplicatePolicy::Stop {
-            self.cursor = here;
+            self.cursor = start;
             return Err(DecodeErrorKind::DuplicateKey);
         }
         Ok(key)
@@ -271,7 +271,7 @@ impl<'a> TableDecoder<'a> {
         let mut keys = self.hints.objects[number as usize].take().ok_or(DecodeErrorKind::Engine)?;
         let missing = keys.fillable & !self.members(&mut keys)?;
         if missing != 0 {
-            for step in keys.steps[..keys.known].iter().filter(|step| step.bit & missing != 0) {
+            for step in keys.steps[..keys.plan_steps].iter().filter(|step| step.bit & missing != 0) {
                 self.fill(&step.fill);
             }
         }
@@ -352,28 +352,28 @@ impl<'a> TableDecoder<'a> {
         if self.cursor.peek_byte() != b'"' {
             return Err(ErrorKind::Key.into());
         }
-        let found = if let Some(found) = keys.find_at(&self.cursor) {
-            self.cursor.advance(keys.steps[found].len());
+        let step = if let Some(step) = keys.find_at(&self.cursor) {
+            self.cursor.advance(keys.steps[step].len());
             self.cursor.whitespace();
-            found
+            step
         } else {
             let key = self.cursor.string()?;
             self.cursor.colon()?;
             match keys.find(&key) {
-                Some(found) => found,
+                Some(step) => step,
                 None => {
                     let table = &self.plan.tables[self.plan.open];
                     let column = if keys.open { self.open.column(&key, table)? } else { None };
                     let op = column.map_or(Op::Skip, Op::Open);
                     // Keys are compared as written, so a key with an escape is not learned.
-                    let learned = if let Cow::Borrowed(plain) = key { keys.learn(plain, op) } else { None };
-                    let Some(learned) = learned else { return Ok(KeyLookup::Unlearned(op)) };
-                    learned
+                    let step = if let Cow::Borrowed(plain) = key { keys.learn(plain, op) } else { None };
+                    let Some(step) = step else { return Ok(KeyLookup::Unlearned(op)) };
+                    step
                 }
             }
         };
-        keys.observe_successor(previous, found);
-        Ok(KeyLookup::Step(found))
+        keys.observe_successor(previous, step);
+        Ok(KeyLookup::Step(step))
     }
 
     /// Reads one value. Returns `false` for a null in place of an object, whose columns then need nulls.
@@ -423,9 +423,9 @@ impl<'a> TableDecoder<'a> {
             }
             Op::Several(number) => {
                 let plan = self.plan;
-                let here = self.cursor;
+                let start = self.cursor;
                 for (op, fill) in &plan.several[number as usize] {
-                    self.cursor = here;
+                    self.cursor = start;
                     if !self.value(*op)? {
                         self.fill(fill);
                     }
@@ -452,12 +452,12 @@ impl<'a> TableDecoder<'a> {
                 self.builders.bools[i as usize].push(id.map(|id| id == 0));
             }
             Ty::IsMake => {
-                let made = if self.cursor.peek_byte() == b'"' {
+                let is_make = if self.cursor.peek_byte() == b'"' {
                     scalars::is_make(&self.cursor.string()?)
                 } else {
                     self.cursor.boolean()?
                 };
-                self.builders.bools[i as usize].push(made);
+                self.builders.bools[i as usize].push(is_make);
             }
             Ty::LinkFrom | Ty::LinkTo => {
                 let link = self.cursor.text(Expected::Text)?;
@@ -491,9 +491,9 @@ impl<'a> TableDecoder<'a> {
                 self.builders.floats[clock as usize].push(scalars::clock_seconds(plain));
             }
             None => {
-                let here = self.cursor;
+                let start = self.cursor;
                 self.converted_value(Ty::ClockSeconds, clock)?;
-                self.cursor = here;
+                self.cursor = start;
                 self.text_slow(text)?;
             }
         }
@@ -507,8 +507,8 @@ impl<'a> TableDecoder<'a> {
 
     #[inline(never)]
     fn skip_slow(&mut self) -> DecodeResult<()> {
-        let skipped = if self.validates { self.cursor.validate() } else { self.cursor.skip_value() };
-        Ok(skipped?)
+        let result = if self.validates { self.cursor.validate() } else { self.cursor.skip_value() };
+        Ok(result?)
     }
 
     #[cold]

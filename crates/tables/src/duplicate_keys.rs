@@ -17,8 +17,8 @@ pub(super) struct DuplicateKeys {
 /// Fingerprints of keys; a collision only costs a second pass.
 #[derive(Debug, Default)]
 struct SeenKeys {
-    few: Vec<u64>,
-    many: HashSet<u64>,
+    list: Vec<u64>,
+    set: HashSet<u64>,
 }
 
 /// Keys up to this number are searched linearly.
@@ -30,8 +30,8 @@ impl DuplicateKeys {
             self.maps.push(SeenKeys::default());
         }
         let seen = &mut self.maps[self.depth];
-        seen.few.clear();
-        seen.many.clear();
+        seen.list.clear();
+        seen.set.clear();
         self.depth += 1;
     }
 
@@ -43,14 +43,14 @@ impl DuplicateKeys {
     pub(crate) fn insert(&mut self, key: &[u8]) -> bool {
         let seen = &mut self.maps[self.depth - 1];
         let print = fingerprint(key);
-        if seen.few.contains(&print) {
+        if seen.list.contains(&print) {
             return false;
         }
-        if seen.few.len() < MAX_LINEAR_SEARCH {
-            seen.few.push(print);
+        if seen.list.len() < MAX_LINEAR_SEARCH {
+            seen.list.push(print);
             return true;
         }
-        seen.many.insert(print)
+        seen.set.insert(print)
     }
 }
 
@@ -66,7 +66,7 @@ fn fingerprint(key: &[u8]) -> u64 {
 
 /// Whether an object of a body, which is JSON, may have the same key twice.
 pub(super) fn may_repeat(body: &Body) -> bool {
-    let bytes = body.padded();
+    let bytes = body.with_padding();
     let Some(mut cursor) = reader::start(&bytes) else { return true };
     let mut keys = DuplicateKeys::default();
     // Whether each open container is an object, and whether a key follows.
@@ -110,7 +110,7 @@ const MAX_DEPTH: usize = 200;
 
 /// The body as Python reads it: each key once, at its first position, with its last value.
 pub(super) fn normal_form(body: &Body) -> Result<Body, DecodeError> {
-    let bytes = body.padded();
+    let bytes = body.with_padding();
     let mut cursor = reader::open(body, &bytes)?;
     let error = || DecodeError::Body {
         message: "an object has the same key twice, and the body is nested too deep to be read again without".into(),

@@ -55,7 +55,7 @@ impl DecodeErrorKind {
         let message = match self {
             DecodeErrorKind::Json(kind) => return kind.at(body, offset).into(),
             DecodeErrorKind::Document => {
-                format!("expected an object, found {}", reader::found(&body.as_slice()[offset..]))
+                format!("expected an object, found {}", reader::describe_token(&body.as_slice()[offset..]))
             }
             DecodeErrorKind::DuplicateKey => "an object has the same key twice".into(),
             DecodeErrorKind::Required(column) => need(column),

@@ -21,13 +21,13 @@ pub fn is_too_wide(columns: usize, rows: usize, body: usize) -> bool {
 
 /// The bytes that a table may still use.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct Quota {
     left: usize,
 }
 
-impl Room {
+impl Quota {
     pub(crate) fn of(body: usize) -> Self {
-        Room { left: body.saturating_mul(BYTES_PER_BYTE).saturating_add(BASE_BYTES) }
+        Quota { left: body.saturating_mul(BYTES_PER_BYTE).saturating_add(BASE_BYTES) }
     }
 
     /// Checks before allocating.
@@ -47,12 +47,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_is_bounded_by_the_body() {
-        let mut room = Room::of(1);
-        assert_eq!(room.take(BASE_BYTES), Ok(()));
-        assert_eq!(room.check(65), Err(DecodeErrorKind::NoRoom));
-        assert_eq!(room.take(64), Ok(()));
+    fn the_quota_is_bounded_by_the_body() {
+        let mut quota = Quota::of(1);
+        assert_eq!(quota.take(BASE_BYTES), Ok(()));
+        assert_eq!(quota.check(65), Err(DecodeErrorKind::NoRoom));
+        assert_eq!(quota.take(64), Ok(()));
         assert!(is_too_wide(1001, 0, 0) && is_too_wide(2, 32_769, 0) && !is_too_wide(2, 32_769, 2));
-        assert!(Room::of(usize::MAX).check(usize::MAX).is_ok());
+        assert!(Quota::of(usize::MAX).check(usize::MAX).is_ok());
     }
 }

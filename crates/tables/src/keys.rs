@@ -82,7 +82,7 @@ impl KeyStep {
 pub(super) struct ObjectKeys {
     pub steps: Vec<KeyStep>,
     /// Number of the plan's own steps.
-    pub known: usize,
+    pub plan_steps: usize,
     /// Bits of the plan's own steps that have columns to fill.
     pub(crate) fillable: u64,
     /// Whether unknown keys become columns.
@@ -93,12 +93,12 @@ pub(super) struct ObjectKeys {
 
 impl ObjectKeys {
     pub(crate) fn new(mut steps: Vec<KeyStep>, open: bool) -> ObjectKeys {
-        let known = steps.len();
+        let plan_steps = steps.len();
         let fillable = steps.iter().filter(|s| !s.fill.is_empty()).fold(0, |mask, s| mask | s.bit);
         for (step, next) in steps.iter_mut().zip(1..) {
-            step.next = if usize::from(next) < known { next } else { 0 };
+            step.next = if usize::from(next) < plan_steps { next } else { 0 };
         }
-        ObjectKeys { known, fillable, open, first: 0, steps }
+        ObjectKeys { plan_steps, fillable, open, first: 0, steps }
     }
 
     /// The step predicted after `previous` (the index of a step plus one, 0 at the start).
@@ -118,16 +118,16 @@ impl ObjectKeys {
     }
 
     /// Records which step followed.
-    pub(crate) fn observe_successor(&mut self, previous: usize, found: usize) {
+    pub(crate) fn observe_successor(&mut self, previous: usize, successor: usize) {
         match previous.checked_sub(1) {
-            None => self.first = found as u16,
-            Some(step) => self.steps[step].next = found as u16,
+            None => self.first = successor as u16,
+            Some(step) => self.steps[step].next = successor as u16,
         }
     }
 
     /// Adds a step for an unknown key; `None` if the key is too long or there are too many.
     pub(crate) fn learn(&mut self, key: &[u8], op: Op) -> Option<usize> {
-        if self.steps.len() >= self.known + MAX_LEARNED_KEYS || key.len() + 3 > MAX_KEY_LEN {
+        if self.steps.len() >= self.plan_steps + MAX_LEARNED_KEYS || key.len() + 3 > MAX_KEY_LEN {
             return None;
         }
         let key = std::str::from_utf8(key).ok()?;
@@ -137,10 +137,10 @@ impl ObjectKeys {
 
     /// Forgets the unknown keys: in an open object they are columns of one body only.
     pub(crate) fn forget(&mut self) {
-        self.steps.truncate(self.known);
+        self.steps.truncate(self.plan_steps);
         let nexts = self.steps.iter_mut().map(|step| &mut step.next);
         for next in nexts.chain([&mut self.first]) {
-            if usize::from(*next) >= self.known {
+            if usize::from(*next) >= self.plan_steps {
                 *next = 0;
             }
         }
@@ -154,8 +154,8 @@ mod tests {
 
     fn at(key: &str, text: &str) -> bool {
         let body = Body::from(text.as_bytes());
-        let padded = body.padded();
-        KeyStep::new(key, Op::Skip, 0, Vec::new()).is_at(&Cursor::new(&padded).unwrap())
+        let padded_body = body.with_padding();
+        KeyStep::new(key, Op::Skip, 0, Vec::new()).is_at(&Cursor::new(&padded_body).unwrap())
     }
 
     #[test]
@@ -190,11 +190,11 @@ mod tests {
         assert_eq!(keys.expected(0), 0);
         keys.observe_successor(0, 2);
         assert_eq!(keys.expected(0), 2);
-        let learned = keys.learn(b"new", Op::Skip).unwrap();
-        keys.observe_successor(3, learned);
-        assert_eq!(keys.expected(3), learned);
-        keys.observe_successor(0, learned);
-        assert_eq!(keys.expected(0), learned);
+        let step = keys.learn(b"new", Op::Skip).unwrap();
+        keys.observe_successor(3, step);
+        assert_eq!(keys.expected(3), step);
+        keys.observe_successor(0, step);
+        assert_eq!(keys.expected(0), step);
         keys.forget();
         assert_eq!((keys.expected(0), keys.expected(3), keys.steps.len()), (0, 0, 3));
     }

@@ -34,7 +34,7 @@ mod schema_check;
 mod schema_tree;
 
 pub use declaration::{
-    Col, Derivation, Resource, Root, Src, Table, Ty, absent, col, concat, derived, index, key, member, read_elsewhere,
+    Col, Derivation, Resource, Root, Src, Table, Ty, absent, col, concat, derive, index, key, member, read_elsewhere,
     request, root, same_rows_elsewhere, table,
 };
 pub use extent::{TOO_WIDE_MESSAGE, is_too_wide};
@@ -101,7 +101,7 @@ fn read_last_values<T>(
     body: &Body,
     read: impl Fn(&Body, DuplicatePolicy) -> Result<T, DecodeStop>,
 ) -> Result<T, DecodeError> {
-    let found = match read(body, DuplicatePolicy::Stop) {
+    let first_error = match read(body, DuplicatePolicy::Stop) {
         Ok(value) => return Ok(value),
         Err(DecodeStop::Error(error @ DecodeError::Body { .. })) => Some(error),
         Err(DecodeStop::Error(error)) => return Err(error),
@@ -110,19 +110,19 @@ fn read_last_values<T>(
     if let Some(error) = reader::syntax_error(body) {
         return Err(error.into());
     }
-    if let Some(error) = &found
+    if let Some(error) = &first_error
         && !duplicate_keys::may_repeat(body)
     {
         // A second reading would take as long as the first.
         return Err(error.clone());
     }
     // The first value of a duplicate key may be the cause of the error.
-    let again = match duplicate_keys::normal_form(body) {
+    let second = match duplicate_keys::normal_form(body) {
         Ok(normal) => read(&normal, DuplicatePolicy::KeepFirst),
         // If the body has no normal form, the reader's own error is better: it has path and offset.
         Err(error) => read(body, DuplicatePolicy::KeepFirst).and(Err(DecodeStop::Error(error))),
     };
-    match (again, found) {
+    match (second, first_error) {
         (Ok(value), _) => Ok(value),
         (Err(_), Some(error)) | (Err(DecodeStop::Error(error)), None) => Err(error),
         (Err(DecodeStop::DuplicateKey), None) => Err(DecodeErrorKind::DuplicateKey.at(body, 0, |_| String::new())),
@@ -173,17 +173,17 @@ fn decode_once(
     context: &Context,
     policy: DuplicatePolicy,
 ) -> Result<Vec<RecordBatch>, DecodeStop> {
-    let padded = body.padded();
-    let cursor = reader::open(body, &padded)?;
+    let padded_body = body.with_padding();
+    let cursor = reader::open(body, &padded_body)?;
     let root = roots::find(resource, cursor)?;
     let plan = resource.plan(root, tables, columns).map_err(DecodeStop::Error)?;
-    let validates = plan.checked && !body.is_validated();
+    let validates = plan.validates && !body.is_validated();
     match decode::run(&plan, cursor, policy, validates) {
-        Ok(decoded) => {
+        Ok(decoder) => {
             if validates {
                 body.mark_validated();
             }
-            record_batch::finish(&plan, decoded, context, body.len()).map_err(DecodeStop::Error)
+            record_batch::finish(&plan, decoder, context, body.len()).map_err(DecodeStop::Error)
         }
         Err((DecodeErrorKind::DuplicateKey, _)) => Err(DecodeStop::DuplicateKey),
         Err((kind, offset)) => Err(DecodeStop::Error(kind.at(body, offset, |column| plan.tables[0].need(column)))),
@@ -193,15 +193,15 @@ fn decode_once(
 /// Checks by its keys that a body has the resource's root.
 pub fn check_root(resource: &'static Resource, body: &Body) -> Result<(), DecodeError> {
     read_last_values(body, |body, _| {
-        let padded = body.padded();
-        let cursor = reader::open(body, &padded)?;
+        let padded_body = body.with_padding();
+        let cursor = reader::open(body, &padded_body)?;
         Ok(roots::find(resource, cursor).map(drop)?)
     })
 }
 
 /// The unknown fields in order of appearance, then missing row paths. A body without its root is an error.
 pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<UnknownPath>, DecodeError> {
-    Ok(check_schema(resource, body, None)?.unknown)
+    Ok(check_schema(resource, body, None)?.unknown_fields)
 }
 
 /// Finds unknown fields, and, with a context, whether every table will decode. A body without its root is an error.
@@ -211,15 +211,15 @@ pub fn check_schema(
     context: Option<&Context>,
 ) -> Result<SchemaCheck, DecodeError> {
     read_last_values(body, |body, _| {
-        let padded = body.padded();
-        let cursor = reader::open(body, &padded)?;
+        let padded_body = body.with_padding();
+        let cursor = reader::open(body, &padded_body)?;
         let root = roots::find(resource, cursor)?;
         let tree = resource.schema_tree(root);
-        let found = schema_check::check(&tree, context, cursor).map_err(|(kind, offset)| match kind {
+        let check = schema_check::check(&tree, context, cursor).map_err(|(kind, offset)| match kind {
             DecodeErrorKind::DuplicateKey => DecodeStop::DuplicateKey,
             kind => DecodeStop::Error(kind.at(body, offset, |_| String::new())),
         })?;
         body.mark_validated();
-        Ok(found)
+        Ok(check)
     })
 }

@@ -10,7 +10,7 @@ impl<'a> TableDecoder<'a> {
     pub(crate) fn integers(&mut self, i: usize) -> DecodeResult<()> {
         let list = &mut self.builders.int_lists[i];
         let items = &mut list.items;
-        let is_list = each(&mut self.cursor, |cursor| {
+        let is_list = for_each(&mut self.cursor, |cursor| {
             items.push(cursor.integer()?);
             Ok(())
         })?;
@@ -21,7 +21,7 @@ impl<'a> TableDecoder<'a> {
     pub(crate) fn texts(&mut self, i: usize) -> DecodeResult<()> {
         let list = &mut self.builders.text_lists[i];
         let items = &mut list.items;
-        let is_list = each(&mut self.cursor, |cursor| {
+        let is_list = for_each(&mut self.cursor, |cursor| {
             match cursor.plain_string() {
                 Some(plain) => items.push_span(plain),
                 None => items.push_option(cursor.text(Expected::Text)?.as_deref()),
@@ -35,7 +35,7 @@ impl<'a> TableDecoder<'a> {
     pub(crate) fn lineup(&mut self, i: usize) -> DecodeResult<()> {
         let ids = &mut self.ids;
         ids.clear();
-        let is_list = each(&mut self.cursor, |cursor| {
+        let is_list = for_each(&mut self.cursor, |cursor| {
             ids.extend(cursor.integer()?);
             Ok(())
         })?;
@@ -43,13 +43,13 @@ impl<'a> TableDecoder<'a> {
         Ok(())
     }
 
-    /// Reads a list both as it is and as a lineup.
+    /// Reads a list of ids both as numbers and as a lineup.
     pub(crate) fn integers_and_lineup(&mut self, list: usize, lineup: usize) -> DecodeResult<()> {
         let ids = &mut self.ids;
         ids.clear();
         let list = &mut self.builders.int_lists[list];
         let items = &mut list.items;
-        let is_list = each(&mut self.cursor, |cursor| {
+        let is_list = for_each(&mut self.cursor, |cursor| {
             let id = cursor.integer()?;
             items.push(id);
             ids.extend(id);
@@ -77,19 +77,19 @@ impl<'a> TableDecoder<'a> {
         if self.cursor.peek_byte() != b'[' {
             return Ok(self.cursor.text(Expected::Links)?);
         }
-        let mut joined: Option<Vec<u8>> = None;
-        each(&mut self.cursor, |cursor| {
-            match (cursor.text(Expected::Text)?, &mut joined) {
-                (Some(link), Some(joined)) => {
-                    joined.push(b' ');
-                    joined.extend_from_slice(&link);
+        let mut text: Option<Vec<u8>> = None;
+        for_each(&mut self.cursor, |cursor| {
+            match (cursor.text(Expected::Text)?, &mut text) {
+                (Some(link), Some(text)) => {
+                    text.push(b' ');
+                    text.extend_from_slice(&link);
                 }
-                (Some(link), None) => joined = Some(link.into_owned()),
+                (Some(link), None) => text = Some(link.into_owned()),
                 (None, _) => {}
             }
             Ok(())
         })?;
-        Ok(joined.map(Cow::Owned))
+        Ok(text.map(Cow::Owned))
     }
 
     /// Reads an object as one map value.
@@ -108,7 +108,7 @@ impl<'a> TableDecoder<'a> {
 
 /// Calls `item` at each element of an array; `false` for null.
 #[inline(always)]
-pub(super) fn each<'a>(
+pub(super) fn for_each<'a>(
     cursor: &mut Cursor<'a>,
     mut item: impl FnMut(&mut Cursor<'a>) -> ReadResult<()>,
 ) -> ReadResult<bool> {
@@ -116,12 +116,12 @@ pub(super) fn each<'a>(
         return cursor.expect_null(Expected::Array).map(|()| false);
     }
     // A copy, so that it stays in a register.
-    let mut here = *cursor;
-    here.advance(1);
-    let mut more = Ok(here.has_first_item(b']'));
+    let mut local = *cursor;
+    local.advance(1);
+    let mut more = Ok(local.has_first_item(b']'));
     while let Ok(true) = more {
-        more = item(&mut here).and_then(|()| here.has_next_item(b']'));
+        more = item(&mut local).and_then(|()| local.has_next_item(b']'));
     }
-    cursor.go_to(&here);
+    cursor.go_to(&local);
     more.map(|_| true)
 }

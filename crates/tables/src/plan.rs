@@ -36,7 +36,7 @@ pub(super) enum Op {
     Value(Ty, u32),
     /// A clock as text and in seconds.
     TextAndClock(u32, u32),
-    /// A list of ids as it is and as a lineup.
+    /// A list of ids, and its lineup.
     IntsAndLineup(u32, u32),
     /// An extra column.
     Open(u32),
@@ -137,7 +137,7 @@ pub(super) struct DecodePlan {
     /// The columns and the level of each. A `ColumnRef` has its number among those of its type.
     pub(crate) cells: Vec<(ColumnRef, usize)>,
     /// Whether skipped values are validated, because whole tables are built.
-    pub checked: bool,
+    pub validates: bool,
     /// The index of the table that gets the extra columns.
     pub open: usize,
     objects: Vec<ObjectKeys>,
@@ -149,8 +149,8 @@ const MAX_POOLED_HINTS: usize = 16;
 
 impl DecodePlan {
     pub(crate) fn hints(&self) -> DecodeHints {
-        let pooled = self.pool.lock().unwrap_or_else(|e| e.into_inner()).pop();
-        pooled.unwrap_or_else(|| DecodeHints {
+        let hints = self.pool.lock().unwrap_or_else(|e| e.into_inner()).pop();
+        hints.unwrap_or_else(|| DecodeHints {
             objects: self.objects.iter().map(|keys| Some(Box::new(keys.clone()))).collect(),
             density: vec![0.0; self.levels.len()],
         })
@@ -174,11 +174,11 @@ impl TablePlan {
 
     /// The message for a required column without a value.
     pub(crate) fn need(&self, column: u16) -> String {
-        let Some(planned) = self.columns.get(column as usize) else { return String::new() };
-        let source = if let Src::Path(path) = planned.col.src { path.trim_start_matches('.') } else { "" };
+        let Some(column_plan) = self.columns.get(column as usize) else { return String::new() };
+        let source = if let Src::Path(path) = column_plan.col.src { path.trim_start_matches('.') } else { "" };
         let key = source.rsplit(['.', ']', '}']).next().unwrap_or_default();
-        let what = if key.is_empty() || key == "@" { "the value".into() } else { format!("{key:?}") };
-        format!("{what} is missing or null, and column {} of {} needs it", planned.col.name, self.table.name)
+        let subject = if key.is_empty() || key == "@" { "the value".into() } else { format!("{key:?}") };
+        format!("{subject} is missing or null, and column {} of {} needs it", column_plan.col.name, self.table.name)
     }
 }
 
@@ -187,22 +187,22 @@ impl TablePlan {
 pub(super) fn compile(
     root: &'static Root,
     tables: &[&'static Table],
-    asked: Option<&[String]>,
+    columns: Option<&[String]>,
 ) -> Result<DecodePlan, DecodeError> {
-    let mut plan = DecodePlan { checked: asked.is_none(), ..DecodePlan::default() };
+    let mut plan = DecodePlan { validates: columns.is_none(), ..DecodePlan::default() };
     let mut tree = Tree::default();
     for table in tables {
-        let takes_extra = asked.is_none() && table.open.is_some();
-        plan.add(&mut tree, root, table, choose(table, asked)?, takes_extra);
+        let takes_extra = columns.is_none() && table.open.is_some();
+        plan.add(&mut tree, root, table, choose(table, columns)?, takes_extra);
     }
     plan.build(&tree, 0);
     Ok(plan)
 }
 
 /// The columns of the result, in order; those that are only extra if all are requested come after them.
-fn choose(table: &'static Table, asked: Option<&[String]>) -> Result<Vec<ResultColumn>, DecodeError> {
-    let visible = table.cols.iter().enumerate().filter(|(_, col)| !col.hidden);
-    let Some(asked) = asked else { return Ok(visible.map(|(i, _)| ResultColumn::PlannedColumn(i)).collect()) };
+fn choose(table: &'static Table, names: Option<&[String]>) -> Result<Vec<ResultColumn>, DecodeError> {
+    let visible = table.cols.iter().enumerate().filter(|(_, col)| !col.is_hidden);
+    let Some(names) = names else { return Ok(visible.map(|(i, _)| ResultColumn::PlannedColumn(i)).collect()) };
     let column = |name: &String| match visible.clone().find(|(_, col)| col.name == name) {
         Some((number, _)) => Ok(ResultColumn::PlannedColumn(number)),
         None if table.open.is_some() && !table.cols.iter().any(|col| col.name == name) => {
@@ -210,16 +210,16 @@ fn choose(table: &'static Table, asked: Option<&[String]>) -> Result<Vec<ResultC
         }
         None => Err(no_column(table, name)),
     };
-    asked.iter().map(column).collect()
+    names.iter().map(column).collect()
 }
 
-pub(super) fn no_column(table: &Table, asked: &str) -> DecodeError {
-    let has: Vec<&str> = table.cols.iter().filter(|col| !col.hidden).map(|col| col.name).collect();
-    DecodeError::NoColumn { table: table.name.into(), name: asked.into(), candidates: has.join(", ") }
+pub(super) fn no_column(table: &Table, name: &str) -> DecodeError {
+    let candidates: Vec<&str> = table.cols.iter().filter(|col| !col.is_hidden).map(|col| col.name).collect();
+    DecodeError::NoColumn { table: table.name.into(), name: name.into(), candidates: candidates.join(", ") }
 }
 
 /// The indexes of the columns shown, without extra ones.
-pub(super) fn planned(result_columns: &[ResultColumn]) -> impl Iterator<Item = usize> {
+pub(super) fn indexes(result_columns: &[ResultColumn]) -> impl Iterator<Item = usize> {
     result_columns.iter().filter_map(|column| match column {
         ResultColumn::PlannedColumn(number) => Some(*number),
         ResultColumn::Open(_) => None,
@@ -227,16 +227,16 @@ pub(super) fn planned(result_columns: &[ResultColumn]) -> impl Iterator<Item = u
 }
 
 /// The indexes of the columns shown and of their inputs.
-fn needed(table: &'static Table, result_columns: &[ResultColumn]) -> Vec<usize> {
-    let mut needed: Vec<usize> = planned(result_columns).collect();
-    for i in needed.clone() {
-        if let Src::Derived(how) = table.cols[i].src {
-            needed.extend(inputs(table, how.inputs));
+fn needed_columns(table: &'static Table, result_columns: &[ResultColumn]) -> Vec<usize> {
+    let mut columns: Vec<usize> = indexes(result_columns).collect();
+    for i in columns.clone() {
+        if let Src::Derived(derivation) = table.cols[i].src {
+            columns.extend(inputs(table, derivation.inputs));
         }
     }
-    needed.sort_unstable();
-    needed.dedup();
-    needed
+    columns.sort_unstable();
+    columns.dedup();
+    columns
 }
 
 fn inputs(table: &'static Table, names: &[&str]) -> Vec<usize> {
@@ -305,11 +305,11 @@ impl DecodePlan {
             .map(|col| PlannedColumn { col, from: ColumnSource::Columns(vec![]), field: schema::field(col) })
             .collect();
         let position = TablePosition { root: &root, row: &row, levels: &levels };
-        for number in needed(table, &result_columns) {
+        for number in needed_columns(table, &result_columns) {
             let col = &table.cols[number];
             columns[number].from = match col.src {
                 Src::Request(name) => ColumnSource::Request(name),
-                Src::Derived(how) => ColumnSource::Columns(inputs(table, how.inputs)),
+                Src::Derived(derivation) => ColumnSource::Columns(inputs(table, derivation.inputs)),
                 Src::Absent => ColumnSource::Nowhere,
                 Src::Path(text) | Src::Key(text) | Src::Index(text) => {
                     self.add_column(tree, &position, number as u16, col, text)
@@ -321,7 +321,7 @@ impl DecodePlan {
             self.open = number;
             tree.at(&path::absolute(&root, &row, path), &self.paths).open = true;
         }
-        let schema = schema::of(table, planned(&result_columns));
+        let schema = schema::of(table, indexes(&result_columns));
         self.tables.push(TablePlan { table, columns, result_columns, takes_extra, schema });
     }
 
@@ -374,13 +374,13 @@ impl DecodePlan {
     /// The levels from the body to a table's rows; those that no other table has are added.
     fn levels(&mut self, table: usize, row: &[Segment], root: &[Segment], place: &Root) -> Vec<usize> {
         let is_root = |path: &[Segment]| {
-            let needed = place.needs.iter().map(|need| path::parse(need));
-            needed.chain(std::iter::once(root.to_vec())).any(|needed| needed.starts_with(path))
+            let needs = place.needs.iter().map(|need| path::parse(need));
+            needs.chain(std::iter::once(root.to_vec())).any(|need| need.starts_with(path))
         };
         let ends = std::iter::once(0).chain((1..=row.len()).filter(|end| row[end - 1].is_level()));
         let mut levels = Vec::new();
         for path in ends.map(|end| &row[..end]) {
-            let level = self.paths.iter().position(|known| known == path).unwrap_or_else(|| {
+            let level = self.paths.iter().position(|other| other == path).unwrap_or_else(|| {
                 self.paths.push(path.to_vec());
                 self.levels.push(Level {
                     segment: path.last().copied(),

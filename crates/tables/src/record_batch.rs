@@ -5,9 +5,9 @@ use super::columns::{Categories, Lists, MapEntries, Numbers, Texts};
 use super::declaration::{Col, Src, Table, Ty};
 use super::decode::TableDecoder;
 use super::error::{DecodeErrorKind, DecodeResult};
-use super::extent::Room;
+use super::extent::Quota;
 use super::extra_columns::ExtraColumns;
-use super::plan::{ColumnRef, ColumnSource, DecodePlan, PlannedColumn, ResultColumn, TablePlan, no_column, planned};
+use super::plan::{ColumnRef, ColumnSource, DecodePlan, PlannedColumn, ResultColumn, TablePlan, indexes, no_column};
 use super::{Context, DecodeError, schema};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
@@ -19,11 +19,11 @@ use std::sync::Arc;
 /// The tables of a plan.
 pub(super) fn finish(
     plan: &DecodePlan,
-    decoded: TableDecoder<'_>,
+    decoder: TableDecoder<'_>,
     context: &Context,
     body: usize,
 ) -> Result<Vec<RecordBatch>, DecodeError> {
-    let TableDecoder { mut builders, rows, ends, open, .. } = decoded;
+    let TableDecoder { mut builders, rows, ends, open, .. } = decoder;
     let mut open = Some(open);
     let table = |(number, (table, rows)): (usize, (&TablePlan, usize))| {
         let open = open.take_if(|_| number == plan.open);
@@ -42,25 +42,25 @@ fn finish_table(
     body: usize,
 ) -> Result<RecordBatch, DecodeError> {
     let open = open.map(|open| open.finish(rows)).transpose()?.unwrap_or_default();
-    let mut room = Room::of(body);
-    room.take(open.len().saturating_mul(rows).saturating_mul(9))?;
+    let mut quota = Quota::of(body);
+    quota.take(open.len().saturating_mul(rows).saturating_mul(9))?;
     let mut arrays: Vec<Option<ArrayRef>> = vec![None; plan.columns.len()];
-    for (array, planned) in arrays.iter_mut().zip(&plan.columns) {
-        if matches!(planned.from, ColumnSource::Columns(_)) {
+    for (array, column_plan) in arrays.iter_mut().zip(&plan.columns) {
+        if matches!(column_plan.from, ColumnSource::Columns(_)) {
             continue;
         }
-        let output = read_column(plan.table, planned, builders, rows, ends, context, &room)?;
-        check_required(plan, planned.col, &output)?;
-        room.take(size(&*output))?;
+        let output = read_column(plan.table, column_plan, builders, rows, ends, context, &quota)?;
+        check_required(plan, column_plan.col, &output)?;
+        quota.take(size(&*output))?;
         *array = Some(output);
     }
-    for number in planned(&plan.result_columns) {
-        let planned = &plan.columns[number];
-        let (ColumnSource::Columns(inputs), Src::Derived(how)) = (&planned.from, planned.col.src) else { continue };
+    for number in indexes(&plan.result_columns) {
+        let PlannedColumn { col, from, .. } = &plan.columns[number];
+        let (ColumnSource::Columns(inputs), Src::Derived(derivation)) = (from, col.src) else { continue };
         let inputs: Option<Vec<ArrayRef>> = inputs.iter().map(|i| arrays[*i].clone()).collect();
-        let output = (how.make)(&inputs.ok_or(DecodeErrorKind::Engine)?, context);
-        check_required(plan, planned.col, &output)?;
-        room.take(size(&*output))?;
+        let output = (derivation.make)(&inputs.ok_or(DecodeErrorKind::Engine)?, context);
+        check_required(plan, col, &output)?;
+        quota.take(size(&*output))?;
         arrays[number] = Some(output);
     }
     batch(plan, &arrays, open, rows)
@@ -74,25 +74,25 @@ fn read_column(
     rows: usize,
     ends: &[Vec<u32>],
     context: &Context,
-    room: &Room,
+    quota: &Quota,
 ) -> Result<ArrayRef, DecodeError> {
     let col = column_plan.col;
     Ok(match column_plan.from {
         ColumnSource::Columns(_) => return Err(DecodeErrorKind::Engine.into()),
-        ColumnSource::Nowhere => nulls(column_plan, rows, room)?,
-        ColumnSource::Request(name) => match request(col, context.get(name), rows, room)? {
+        ColumnSource::Nowhere => nulls(column_plan, rows, quota)?,
+        ColumnSource::Request(name) => match request(col, context.get(name), rows, quota)? {
             None if col.required => {
                 let message = format!("column {} of {} comes from the request: give {name}", col.name, table.name);
                 return Err(DecodeError::Body { message, path: "$".into(), offset: 0 });
             }
-            None => nulls(column_plan, rows, room)?,
+            None => nulls(column_plan, rows, quota)?,
             Some(output) => output,
         },
         ColumnSource::Body { ends: at, cell } => {
-            let output = column(builders, cell, at.map(|at| ends[at].as_slice()), col.ty, room)?;
+            let output = column(builders, cell, at.map(|at| ends[at].as_slice()), col.ty, quota)?;
             match col.or_request.and_then(|name| context.get(name)) {
-                Some(value) if col.by_request => request(col, Some(value), rows, room)?.unwrap_or(output),
-                Some(value) if output.null_count() > 0 => filled(&output, col, value, room)?,
+                Some(value) if col.by_request => request(col, Some(value), rows, quota)?.unwrap_or(output),
+                Some(value) if output.null_count() > 0 => fill_nulls(&output, col, value, quota)?,
                 _ => output,
             }
         }
@@ -166,9 +166,9 @@ fn size(array: &dyn Array) -> usize {
     values.saturating_add(nulls)
 }
 
-fn nulls(planned: &PlannedColumn, rows: usize, room: &Room) -> DecodeResult<ArrayRef> {
-    room.check(rows.saturating_mul(8))?;
-    Ok(new_null_array(planned.field.data_type(), rows))
+fn nulls(column_plan: &PlannedColumn, rows: usize, quota: &Quota) -> DecodeResult<ArrayRef> {
+    quota.check(rows.saturating_mul(8))?;
+    Ok(new_null_array(column_plan.field.data_type(), rows))
 }
 
 /// A column's array with one value for each row. Above the rows, `ends` has for each element the row after its last.
@@ -177,10 +177,10 @@ fn column(
     cell: ColumnRef,
     ends: Option<&[u32]>,
     ty: Ty,
-    room: &Room,
+    quota: &Quota,
 ) -> DecodeResult<ArrayRef> {
     let rows = ends.and_then(<[u32]>::last).map_or(0, |rows| *rows as usize);
-    room.check(rows.saturating_mul(8))?;
+    quota.check(rows.saturating_mul(8))?;
     Ok(match cell {
         ColumnRef::Int(i) => {
             let numbers = take(&mut builders.ints[i as usize], ends);
@@ -201,11 +201,11 @@ fn column(
             let texts = std::mem::replace(&mut builders.texts[i as usize], Texts::with_capacity(0));
             match (ends, ty) {
                 (Some(ends), Ty::Category) => texts.repeat_as_categories(ends)?.into_array()?,
-                (Some(ends), _) => Arc::new(texts.repeat(ends, room)?.into_array()?),
+                (Some(ends), _) => Arc::new(texts.repeat(ends, quota)?.into_array()?),
                 (None, _) => Arc::new(texts.into_array()?),
             }
         }
-        ColumnRef::Ints(_) | ColumnRef::Texts(_) | ColumnRef::Map(_) => list_column(builders, cell, ends, room)?,
+        ColumnRef::Ints(_) | ColumnRef::Texts(_) | ColumnRef::Map(_) => list_column(builders, cell, ends, quota)?,
     })
 }
 
@@ -219,7 +219,7 @@ fn list_column(
     builders: &mut ColumnBuilders,
     cell: ColumnRef,
     ends: Option<&[u32]>,
-    room: &Room,
+    quota: &Quota,
 ) -> DecodeResult<ArrayRef> {
     Ok(match cell {
         ColumnRef::Ints(i) => {
@@ -228,18 +228,18 @@ fn list_column(
             let list = list.into_array(schema::item(DataType::Int64), |n: Numbers<i64>| {
                 Ok(Arc::new(n.into_array::<Int64Type>()))
             })?;
-            Arc::new(repeat_list(list, ends, room)?)
+            Arc::new(repeat_list(list, ends, quota)?)
         }
         ColumnRef::Texts(i) => {
             let empty = Lists::new(Texts::with_capacity(0), 0);
             let list = std::mem::replace(&mut builders.text_lists[i as usize], empty);
             let list = list.into_array(schema::item(DataType::Utf8), |t: Texts| Ok(Arc::new(t.into_array()?)))?;
-            Arc::new(repeat_list(list, ends, room)?)
+            Arc::new(repeat_list(list, ends, quota)?)
         }
         ColumnRef::Map(i) => {
             let empty = Lists::new(MapEntries::with_capacity(0), 0);
             let maps = std::mem::replace(&mut builders.maps[i as usize], empty);
-            let lists = repeat_list(maps.into_array(schema::entries(), MapEntries::into_array)?, ends, room)?;
+            let lists = repeat_list(maps.into_array(schema::entries(), MapEntries::into_array)?, ends, quota)?;
             let (field, offsets, entries, nulls) = lists.into_parts();
             let entries = entries.as_struct().clone();
             Arc::new(MapArray::try_new(field, offsets, entries, nulls, false).map_err(|_| DecodeErrorKind::Engine)?)
@@ -248,17 +248,17 @@ fn list_column(
     })
 }
 
-fn repeat_list(list: ListArray, ends: Option<&[u32]>, room: &Room) -> DecodeResult<ListArray> {
+fn repeat_list(list: ListArray, ends: Option<&[u32]>, quota: &Quota) -> DecodeResult<ListArray> {
     let Some(ends) = ends else { return Ok(list) };
     // Elements are charged an equal share of the items' bytes.
-    let each = size(list.values()) / list.values().len().max(1) + 1;
+    let item_size = size(list.values()) / list.values().len().max(1) + 1;
     let counts = || ends.iter().scan(0, |start, end| Some((end - std::mem::replace(start, *end)) as usize));
     let mut bytes = 0usize;
     for (element, count) in counts().enumerate() {
         let items = list.value_length(element) as usize;
-        bytes = bytes.saturating_add(items.saturating_mul(count).saturating_mul(each));
+        bytes = bytes.saturating_add(items.saturating_mul(count).saturating_mul(item_size));
     }
-    room.check(bytes)?;
+    quota.check(bytes)?;
     let data = list.to_data();
     let mut rows = MutableArrayData::new(vec![&data], false, ends.last().map_or(0, |end| *end as usize));
     for (element, count) in counts().enumerate() {
@@ -270,15 +270,15 @@ fn repeat_list(list: ListArray, ends: Option<&[u32]>, room: &Room) -> DecodeResu
 }
 
 /// A request value for every row; `None` if it is missing or does not fit the type.
-fn request(col: &Col, value: Option<&str>, rows: usize, room: &Room) -> DecodeResult<Option<ArrayRef>> {
+fn request(col: &Col, value: Option<&str>, rows: usize, quota: &Quota) -> DecodeResult<Option<ArrayRef>> {
     let Some(value) = value else { return Ok(None) };
-    room.check(rows.saturating_mul(8))?;
+    quota.check(rows.saturating_mul(8))?;
     Ok(match col.ty {
         Ty::Int64 => digits(value).map(|id| -> ArrayRef { Arc::new(Int64Array::from(vec![id; rows])) }),
         _ => {
             let mut texts = Texts::with_capacity(1);
             texts.push(value.as_bytes());
-            Some(Arc::new(texts.repeat(&[rows as u32], room)?.into_array()?))
+            Some(Arc::new(texts.repeat(&[rows as u32], quota)?.into_array()?))
         }
     })
 }
@@ -289,8 +289,8 @@ pub(super) fn digits(id: &str) -> Option<i64> {
 }
 
 /// Fills nulls with the request value.
-fn filled(array: &ArrayRef, col: &Col, value: &str, room: &Room) -> DecodeResult<ArrayRef> {
-    room.check(array.null_count().saturating_mul(value.len()))?;
+fn fill_nulls(array: &ArrayRef, col: &Col, value: &str, quota: &Quota) -> DecodeResult<ArrayRef> {
+    quota.check(array.null_count().saturating_mul(value.len()))?;
     if col.ty == Ty::Int64 {
         let (numbers, value) = (array.as_primitive::<Int64Type>(), digits(value));
         return Ok(Arc::new(numbers.iter().map(|n| n.or(value)).collect::<Int64Array>()));

@@ -3,7 +3,7 @@
 use super::declaration::{Resource, Root};
 use super::path::{self, Segment};
 use memchr::{memchr, memmem};
-use reader::{Cursor, JsonError, ReadResult, found};
+use reader::{Cursor, JsonError, ReadResult, describe_token};
 
 /// A member of the body that decides the root.
 struct RootMember<'a> {
@@ -45,8 +45,8 @@ fn in_array(resource: &Resource, mut cursor: Cursor) -> Result<&'static Root, Js
 
 /// The members that decide the root, reading no more than needed.
 fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> ReadResult<Vec<RootMember<'a>>> {
-    let keyed: Vec<&'static str> = resource.roots.iter().filter_map(leading_key).collect();
-    let needed: Vec<&'static str> =
+    let leading_keys: Vec<&'static str> = resource.roots.iter().filter_map(leading_key).collect();
+    let needed_keys: Vec<&'static str> =
         resource.roots.iter().flat_map(|root| root.needs).map(|need| need.trim_end_matches("[]")).collect();
     let mut members: Vec<RootMember> = Vec::new();
     let mut follows = None;
@@ -57,17 +57,17 @@ fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> ReadResult<Vec<R
     loop {
         let key = cursor.string()?;
         cursor.colon()?;
-        let known = keyed.iter().chain(&needed).find(|known| known.as_bytes() == &*key);
-        if let Some(key) = known
+        let name = leading_keys.iter().chain(&needed_keys).find(|name| name.as_bytes() == &*key);
+        if let Some(key) = name
             && !members.iter().any(|member| member.key == *key)
         {
             members.push(RootMember { key, value: *cursor });
         }
-        let has = |key: &&str| members.iter().any(|member| member.key == *key);
-        let is_decided = match keyed.first() {
-            Some(first) if has(first) => true,
-            _ if needed.is_empty() || !needed.iter().all(has) => false,
-            Some(_) => !*follows.get_or_insert_with(|| may_follow(*cursor, &keyed)),
+        let has_member = |key: &&str| members.iter().any(|member| member.key == *key);
+        let is_decided = match leading_keys.first() {
+            Some(first) if has_member(first) => true,
+            _ if needed_keys.is_empty() || !needed_keys.iter().all(has_member) => false,
+            Some(_) => !*follows.get_or_insert_with(|| may_follow(*cursor, &leading_keys)),
             None => true,
         };
         if is_decided {
@@ -99,8 +99,7 @@ fn leading_key(root: &Root) -> Option<&'static str> {
 
 fn in_object(resource: &Resource, body: Cursor, members: &[RootMember]) -> Result<&'static Root, JsonError> {
     let member = |key: &str| members.iter().find(|member| member.key == key);
-    let keyed = resource.roots.iter().find_map(|root| Some((root, member(leading_key(root)?)?)));
-    if let Some((root, member)) = keyed {
+    if let Some((root, member)) = resource.roots.iter().find_map(|root| Some((root, member(leading_key(root)?)?))) {
         let or_one = path::segments(root.path).any(|segment| segment == Segment::EachOrOne);
         return match member.value.peek_byte() {
             b'[' => Ok(root),
@@ -113,21 +112,21 @@ fn in_object(resource: &Resource, body: Cursor, members: &[RootMember]) -> Resul
     };
     let check = |need: &&'static str| {
         let key = need.trim_end_matches("[]");
-        let wanted = if key == *need { "a value" } else { "an array" };
+        let expected = if key == *need { "a value" } else { "an array" };
         match member(key).map(|member| (member.value, member.value.peek_byte())) {
             None => {
-                let message = format!("expected {wanted}, found no {key:?}");
-                Err(JsonError { message, ..no_member(key, body, wanted) })
+                let message = format!("expected {expected}, found no {key:?}");
+                Err(JsonError { message, ..no_member(key, body, expected) })
             }
             Some((_, b'[')) => Ok(()),
             Some((_, byte)) if key == *need && byte != b'n' => Ok(()),
-            Some((value, _)) => Err(no_member(key, value, wanted)),
+            Some((value, _)) => Err(no_member(key, value, expected)),
         }
     };
-    let mut checked = root.needs.iter().map(check);
+    let mut checks = root.needs.iter().map(check);
     match root.needs_any {
         true if root.needs.iter().any(|need| check(need).is_ok()) => Ok(root),
-        _ => match checked.find_map(Result::err) {
+        _ => match checks.find_map(Result::err) {
             None => Ok(root),
             Some(error) if resource.roots.first() == Some(root) => Err(error),
             // Name the usual place.
@@ -137,26 +136,26 @@ fn in_object(resource: &Resource, body: Cursor, members: &[RootMember]) -> Resul
 }
 
 /// The error for a member of the wrong kind.
-fn no_member(key: &str, value: Cursor, wanted: &str) -> JsonError {
+fn no_member(key: &str, value: Cursor, expected: &str) -> JsonError {
     JsonError {
         path: format!("$.{key}"),
-        message: format!("expected {wanted}, found {}", found(value.bytes64())),
+        message: format!("expected {expected}, found {}", describe_token(value.bytes64())),
         offset: value.position(),
     }
 }
 
 /// The error for a body without the usual root.
-fn missing(resource: &Resource, body: Cursor, wanted: &str) -> JsonError {
+fn missing(resource: &Resource, body: Cursor, expected: &str) -> JsonError {
     let root = resource.roots.first().map_or("", |root| match root.path {
         "" => root.needs.first().copied().unwrap_or_default(),
         path => path,
     });
     let key = root.split(['[', '{']).next().unwrap_or_default();
     let message = match (body.peek_byte(), key) {
-        (b'{', "") => format!("expected an array, found {}", found(body.bytes64())),
-        (b'{', key) => format!("expected {wanted}, found no {key:?}"),
-        (_, "") if root == "[]" => format!("expected an array, found {}", found(body.bytes64())),
-        _ => format!("expected an object, found {}", found(body.bytes64())),
+        (b'{', "") => format!("expected an array, found {}", describe_token(body.bytes64())),
+        (b'{', key) => format!("expected {expected}, found no {key:?}"),
+        (_, "") if root == "[]" => format!("expected an array, found {}", describe_token(body.bytes64())),
+        _ => format!("expected an object, found {}", describe_token(body.bytes64())),
     };
     let path = if key.is_empty() { "$".into() } else { format!("$.{key}") };
     JsonError { path, message, offset: body.position() }
@@ -171,10 +170,10 @@ mod tests {
     use reader::Body;
 
     fn find_in(roots: &'static [Root], body: &str) -> Result<&'static str, String> {
-        let resource = Resource { name: "r", roots, tables: &[], known: &[], cache: PlanCache::new() };
+        let resource = Resource { name: "r", roots, tables: &[], paths: &[], cache: PlanCache::new() };
         let body = Body::from(body.as_bytes());
-        let found = find(&resource, Cursor::new(&body.padded()).unwrap());
-        found.map(|root| root.path).map_err(|missing| format!("{} {}", missing.path, missing.message))
+        let root = find(&resource, Cursor::new(&body.with_padding()).unwrap());
+        root.map(|root| root.path).map_err(|missing| format!("{} {}", missing.path, missing.message))
     }
 
     #[test]

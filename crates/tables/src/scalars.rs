@@ -16,7 +16,7 @@ pub(crate) fn clock_seconds(text: Span) -> Option<f64> {
 /// Tenths of a second of a clock in the service's usual form: `[[[m]m]m:s]s.f`.
 #[inline(always)]
 fn usual_tenths(text: Span) -> Option<u32> {
-    const USUAL: u64 = u64::from_le_bytes(*b"000:00.0");
+    const TEMPLATE: u64 = u64::from_le_bytes(*b"000:00.0");
     // The distance of the largest digit, and of a separator, to 0x80.
     const LACKS: u64 = u64::from_le_bytes([0x76, 0x76, 0x76, 0x7F, 0x76, 0x76, 0x7F, 0x76]);
     // A text of five would begin with the colon.
@@ -25,7 +25,7 @@ fn usual_tenths(text: Span) -> Option<u32> {
     }
     // The last byte becomes the highest; missing leading bytes count as zeros.
     let shift = 8 * (8 - text.len() as u32);
-    let values = (text.word(0) << shift ^ USUAL) >> shift << shift;
+    let values = (text.word(0) << shift ^ TEMPLATE) >> shift << shift;
     if (values.wrapping_add(LACKS) | values) & 0x8080_8080_8080_8080 != 0 {
         return None;
     }
@@ -153,8 +153,8 @@ mod tests {
     /// The seconds of a text; checks that the fast and the slow way agree.
     fn clock(text: &str) -> Option<f64> {
         let body = Body::from(format!("\"{text}\"").as_bytes());
-        let padded = body.padded();
-        let seconds = clock_seconds(Cursor::new(&padded).unwrap().plain_string().unwrap());
+        let padded_body = body.with_padding();
+        let seconds = clock_seconds(Cursor::new(&padded_body).unwrap().plain_string().unwrap());
         assert_eq!(seconds, any_clock(text.as_bytes()), "{text}");
         seconds
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The fixed schema of a table, whatever its body, with `unit`, `frame` and `description` in each field's metadata.
 pub fn schema(table: &'static Table) -> SchemaRef {
-    of(table, (0..table.cols.len()).filter(|i| !table.cols[*i].hidden))
+    of(table, (0..table.cols.len()).filter(|i| !table.cols[*i].is_hidden))
 }
 
 pub fn of(table: &'static Table, columns: impl Iterator<Item = usize>) -> SchemaRef {

@@ -8,8 +8,8 @@ use super::Context;
 use super::declaration::Ty;
 use super::duplicate_keys::DuplicateKeys;
 use super::error::{DecodeErrorKind, DecodeResult};
-use super::extent::{MAX_EXTRA_COLUMNS, Room, is_too_wide};
-use super::lists::each;
+use super::extent::{MAX_EXTRA_COLUMNS, Quota, is_too_wide};
+use super::lists::for_each;
 use super::schema_tree::{LIST_FACTOR, SchemaNode, SchemaTree, member};
 use super::{record_batch, scalars};
 use reader::{Cursor, ErrorKind, Expected, MaybeInteger};
@@ -44,7 +44,7 @@ pub struct UnknownPath {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchemaCheck {
     /// Unknown fields in order of appearance, then missing row paths.
-    pub unknown: Vec<UnknownPath>,
+    pub unknown_fields: Vec<UnknownPath>,
     /// The rows of the first table, if every table is certain to decode. `None` leaves it to decoding.
     pub rows: Option<usize>,
 }
@@ -55,17 +55,17 @@ pub(super) fn check(
     context: Option<&Context>,
     cursor: Cursor,
 ) -> Result<SchemaCheck, (DecodeErrorKind, usize)> {
-    let has = |context: &Context, (name, ty): &(&str, Ty)| {
+    let has_value = |context: &Context, (name, ty): &(&str, Ty)| {
         context.get(name).is_some_and(|value| *ty != Ty::Int64 || record_batch::digits(value).is_some())
     };
-    let has_all = |context: &Context| tree.requests.iter().all(|request| has(context, request));
+    let has_all = |context: &Context| tree.requests.iter().all(|request| has_value(context, request));
     let mut validator = Validator {
         tree,
         cursor,
         next: vec![0; tree.places],
-        visited: vec![false; tree.nodes.len()],
+        is_visited: vec![false; tree.nodes.len()],
         has_unknown: vec![false; tree.nodes.len()],
-        unknown: Vec::new(),
+        unknown_fields: Vec::new(),
         places: HashMap::new(),
         key: Cow::Borrowed(b""),
         fits: tree.is_conclusive && context.is_some_and(has_all),
@@ -79,7 +79,7 @@ pub(super) fn check(
             validator.missing(0);
             let is_certain = validator.fits && validator.has_room();
             let rows = tree.first_rows.filter(|_| is_certain).map(|node| validator.elements[node]);
-            Ok(SchemaCheck { unknown: validator.unknown, rows })
+            Ok(SchemaCheck { unknown_fields: validator.unknown_fields, rows })
         }
         Err(kind) => Err((kind, validator.cursor.position())),
     }
@@ -90,11 +90,11 @@ struct Validator<'a> {
     cursor: Cursor<'a>,
     /// For each key of each node, and for the start of its objects: the key that followed last time.
     next: Vec<u16>,
-    visited: Vec<bool>,
+    is_visited: Vec<bool>,
     /// By node: whether one of its objects has an unknown key.
     has_unknown: Vec<bool>,
-    unknown: Vec<UnknownPath>,
-    /// The index in `unknown` of each path.
+    unknown_fields: Vec<UnknownPath>,
+    /// The index in `unknown_fields` of each path.
     places: HashMap<String, usize>,
     /// The last key of an object whose keys are data.
     key: Cow<'a, [u8]>,
@@ -122,18 +122,18 @@ impl<'a> Validator<'a> {
         let rows = self.elements.iter().copied().max().unwrap_or_default();
         let open_rows = self.tree.open_rows.map_or(0, |node| self.elements[node]);
         let column = rows.saturating_mul(LIST_FACTOR).saturating_mul(self.longest);
-        let declared = rows.saturating_mul(self.tree.row_width).saturating_mul(self.longest.saturating_add(16));
-        let bytes = declared.saturating_add(open_rows.saturating_mul(extra * 9));
-        i32::try_from(column).is_ok() && !is_too_wide(extra, open_rows, body) && Room::of(body).check(bytes).is_ok()
+        let declared_bytes = rows.saturating_mul(self.tree.row_width).saturating_mul(self.longest.saturating_add(16));
+        let bytes = declared_bytes.saturating_add(open_rows.saturating_mul(extra * 9));
+        i32::try_from(column).is_ok() && !is_too_wide(extra, open_rows, body) && Quota::of(body).check(bytes).is_ok()
     }
 
     fn element(&mut self, at: usize) -> DecodeResult<()> {
         let node = &self.tree.nodes[at];
         self.elements[at] += 1;
-        let here = self.cursor;
+        let start = self.cursor;
         let has_value = self.value(at)?;
-        if node.is_root && (!has_value || (here.peek_byte() != b'{' && node.is_object())) {
-            self.cursor = here;
+        if node.is_root && (!has_value || (start.peek_byte() != b'{' && node.is_object())) {
+            self.cursor = start;
             return Err(DecodeErrorKind::Document);
         }
         self.fits &= has_value || !node.is_needed;
@@ -144,14 +144,14 @@ impl<'a> Validator<'a> {
     fn value(&mut self, at: usize) -> DecodeResult<bool> {
         let tree: &'a SchemaTree = self.tree;
         let node = &tree.nodes[at];
-        self.visited[at] = true;
-        let here = self.cursor;
-        if here.peek_byte() == b'n' {
+        self.is_visited[at] = true;
+        let start = self.cursor;
+        if start.peek_byte() == b'n' {
             self.cursor.validate()?;
             return Ok(false);
         }
         for ty in &node.types {
-            self.cursor = here;
+            self.cursor = start;
             self.fit(*ty, at)?;
         }
         if node.is_leaf() {
@@ -160,21 +160,21 @@ impl<'a> Validator<'a> {
             }
             return Ok(true);
         }
-        self.cursor = here;
-        match (self.cursor.peek_byte(), node.each) {
+        self.cursor = start;
+        match (self.cursor.peek_byte(), node.item) {
             (b'{', _) if node.is_object() => self.members(at, node)?,
-            (b'[', Some(each)) => {
+            (b'[', Some(item)) => {
                 self.cursor.advance(1);
                 let mut has_item = self.cursor.has_first_item(b']');
                 while has_item {
-                    self.element(each)?;
+                    self.element(item)?;
                     has_item = self.cursor.has_next_item(b']')?;
                 }
             }
             // `[?]`: the value counts as the only element.
-            (_, Some(each)) => {
+            (_, Some(item)) => {
                 self.fits &= node.or_one;
-                self.element(each)?;
+                self.element(item)?;
             }
             (_, None) => {
                 self.fits = false;
@@ -187,12 +187,12 @@ impl<'a> Validator<'a> {
     /// Checks a value against a column type; reports a number that the column cannot hold.
     #[inline(always)]
     fn fit(&mut self, ty: Ty, at: usize) -> DecodeResult<()> {
-        let here = self.cursor;
+        let start = self.cursor;
         let is_read = match ty {
             Ty::Count | Ty::TimestampMs => self.cursor.short_integer().is_some() || self.whole(ty, at),
             Ty::Float64 => match self.cursor.float() {
                 Ok(Some(value)) if value.abs() >= EXACT_INTEGERS => {
-                    self.large(here, at);
+                    self.large(start, at);
                     true
                 }
                 read => read.is_ok(),
@@ -206,7 +206,7 @@ impl<'a> Validator<'a> {
         };
         if !is_read {
             self.fits = false;
-            self.cursor = here;
+            self.cursor = start;
             self.cursor.validate()?;
         }
         Ok(())
@@ -215,13 +215,13 @@ impl<'a> Validator<'a> {
     /// Reads a number where an integer is expected; reports others.
     #[inline(never)]
     fn whole(&mut self, ty: Ty, at: usize) -> bool {
-        let here = self.cursor;
+        let start = self.cursor;
         let Ok(number) = self.cursor.whole() else { return false };
         if !matches!(number, MaybeInteger::Integer(_)) {
             let node = &self.tree.nodes[at];
             // A required time is null if it is too large.
             self.fits &= ty == Ty::Count || number.floor().is_some() || !node.is_needed;
-            self.report(format!("{} {NOT_WHOLE}", node.path), "number", here.position());
+            self.report(format!("{} {NOT_WHOLE}", node.path), "number", start.position());
         }
         true
     }
@@ -253,7 +253,7 @@ impl<'a> Validator<'a> {
     /// Reads a value of a type whose values are not reported.
     #[inline(never)]
     fn other_fit(&mut self, ty: Ty, at: usize) -> DecodeResult<()> {
-        let here = self.cursor;
+        let start = self.cursor;
         let cursor = &mut self.cursor;
         match ty {
             Ty::Text => drop(cursor.text(Expected::Text)?),
@@ -271,12 +271,12 @@ impl<'a> Validator<'a> {
             Ty::Links if cursor.peek_byte() != b'[' => drop(cursor.text(Expected::Links)?),
             // An array of links may be empty.
             Ty::Links if self.tree.nodes[at].is_needed => return Err(DecodeErrorKind::Engine),
-            Ty::Links | Ty::ListText => drop(each(cursor, |cursor| cursor.text(Expected::Text).map(drop))?),
-            Ty::ListInt64 => drop(each(cursor, |cursor| cursor.integer().map(drop))?),
+            Ty::Links | Ty::ListText => drop(for_each(cursor, |cursor| cursor.text(Expected::Text).map(drop))?),
+            Ty::ListInt64 => drop(for_each(cursor, |cursor| cursor.integer().map(drop))?),
             Ty::MapFloat64 => self.floats()?,
             _ => return Err(DecodeErrorKind::Engine),
         }
-        self.longest = self.longest.max(self.cursor.span_from(&here).len());
+        self.longest = self.longest.max(self.cursor.span_from(&start).len());
         Ok(())
     }
 
@@ -309,7 +309,7 @@ impl<'a> Validator<'a> {
         let mut has_member = self.cursor.has_first_item(b'}');
         while has_member {
             let expected = usize::from(self.next[place]);
-            let declared = match node.keys.get(expected) {
+            let number = match node.keys.get(expected) {
                 Some(member) if !node.has_data_keys() && member.step.is_at(&self.cursor) => {
                     self.cursor.advance(member.step.len());
                     self.cursor.whitespace();
@@ -317,7 +317,7 @@ impl<'a> Validator<'a> {
                 }
                 _ => self.other_key(at, node, place)?,
             };
-            if let Some(number) = declared {
+            if let Some(number) = number {
                 place = node.place + 1 + number;
                 let (below, bit) = (node.keys[number].below, 1u64.checked_shl(number as u32).unwrap_or_default());
                 self.fits &= seen & bit == 0;
@@ -349,8 +349,8 @@ impl<'a> Validator<'a> {
         let key = self.cursor.string()?;
         self.cursor.colon()?;
         let value = self.cursor;
-        let declared = node.keys.iter().position(|member| member.step.key() == &*key);
-        if !node.has_data_keys() && declared.is_none() {
+        let number = node.keys.iter().position(|member| member.step.key() == &*key);
+        if !node.has_data_keys() && number.is_none() {
             self.has_unknown[at] = true;
             self.report(member(&node.path, &String::from_utf8_lossy(&key)), self.kind(), value.position());
             self.cursor.validate()?;
@@ -361,7 +361,7 @@ impl<'a> Validator<'a> {
             self.fits &= self.duplicates.insert(&key);
             self.key = key;
         }
-        if node.open && declared.is_none() {
+        if node.open && number.is_none() {
             // Names no column.
             self.fits &= !self.key.contains(&0);
             if self.extra_keys.len() <= MAX_EXTRA_COLUMNS {
@@ -373,11 +373,11 @@ impl<'a> Validator<'a> {
             self.cursor = value;
             self.element(map)?;
         }
-        if let Some(number) = declared {
+        if let Some(number) = number {
             self.cursor = value;
             self.next[place] = u16::try_from(number).unwrap_or_default();
         }
-        Ok(declared)
+        Ok(number)
     }
 
     /// The JSON type of the value at the cursor.
@@ -394,12 +394,12 @@ impl<'a> Validator<'a> {
 
     /// Adds a path, or the type of its first value that is not null.
     fn report(&mut self, path: String, kind: &'static str, offset: usize) {
-        let is_full = self.unknown.len() >= MAX_UNKNOWN_FIELDS;
-        match self.places.get(&path).map(|place| &mut self.unknown[*place]) {
-            Some(unknown) if unknown.kind == Some("null") => unknown.kind = Some(kind),
+        let is_full = self.unknown_fields.len() >= MAX_UNKNOWN_FIELDS;
+        match self.places.get(&path).map(|place| &mut self.unknown_fields[*place]) {
+            Some(field) if field.kind == Some("null") => field.kind = Some(kind),
             None if !is_full => {
-                self.places.insert(path.clone(), self.unknown.len());
-                self.unknown.push(UnknownPath { path, kind: Some(kind), offset });
+                self.places.insert(path.clone(), self.unknown_fields.len());
+                self.unknown_fields.push(UnknownPath { path, kind: Some(kind), offset });
             }
             _ => {}
         }
@@ -411,15 +411,15 @@ impl<'a> Validator<'a> {
         let node = &tree.nodes[at];
         for below in node.keys.iter().map(|member| member.below) {
             let field = &tree.nodes[below];
-            if self.visited[below] {
+            if self.is_visited[below] {
                 self.missing(below);
-            } else if field.holds_rows && self.visited[at] && (node.is_document || self.has_unknown[at]) {
+            } else if field.holds_rows && self.is_visited[at] && (node.is_document || self.has_unknown[at]) {
                 let bracket = if field.map.is_some() { "{}" } else { "[]" };
                 let path = format!("{}{bracket} (missing)", field.path);
-                self.unknown.push(UnknownPath { path, kind: None, offset: 0 });
+                self.unknown_fields.push(UnknownPath { path, kind: None, offset: 0 });
             }
         }
-        for below in [node.each, node.map].into_iter().flatten() {
+        for below in [node.item, node.map].into_iter().flatten() {
             self.missing(below);
         }
     }

@@ -41,7 +41,7 @@ fn accepted_type(ty: Ty) -> Option<Ty> {
 pub(super) struct SchemaNode {
     pub path: String,
     pub keys: Vec<SchemaMember>,
-    pub each: Option<usize>,
+    pub item: Option<usize>,
     /// `[?]`: a value that is not an array is the only element.
     pub or_one: bool,
     pub map: Option<usize>,
@@ -84,7 +84,7 @@ impl SchemaNode {
     }
 
     pub(crate) fn is_leaf(&self) -> bool {
-        !self.is_object() && self.each.is_none()
+        !self.is_object() && self.item.is_none()
     }
 }
 
@@ -95,23 +95,23 @@ impl SchemaTree {
         let root = path::parse(place.path);
         tree.at(&root).is_document = true;
         let needs = place.needs.iter().map(|need| path::parse(need));
-        for needed in needs.chain(std::iter::once(root.clone())) {
-            for end in 1..=needed.len() {
-                let node = tree.at(&needed[..end]);
+        for need in needs.chain(std::iter::once(root.clone())) {
+            for end in 1..=need.len() {
+                let node = tree.at(&need[..end]);
                 node.leads_to_root = true;
-                node.is_root |= needed[end - 1].is_level();
+                node.is_root |= need[end - 1].is_level();
             }
         }
         for table in resource.tables {
             tree.table(table, &root);
         }
-        for text in resource.known {
+        for text in resource.paths {
             tree.at(&path::absolute(&root, &root, text));
         }
         // Child nodes have larger indexes than their parents.
         for at in (0..tree.nodes.len()).rev() {
             let node = &tree.nodes[at];
-            let is_of_two_kinds = node.each.is_some() && node.is_object();
+            let is_of_two_kinds = node.item.is_some() && node.is_object();
             tree.is_conclusive &= !is_of_two_kinds && node.keys.len() <= 64;
             let is_needed = node.keys.iter().map(|member| tree.nodes[member.below].is_needed);
             let required_bits = is_needed.rev().fold(0, |bits, is_needed| bits << 1 | u64::from(is_needed));
@@ -193,8 +193,8 @@ impl SchemaTree {
             }
             Segment::Each | Segment::EachOrOne => {
                 // If two tables disagree, the stricter one counts.
-                node.or_one = segment == Segment::EachOrOne && (node.each.is_none() || node.or_one);
-                (*node.each.get_or_insert(new), format!("{}[]", node.path))
+                node.or_one = segment == Segment::EachOrOne && (node.item.is_none() || node.or_one);
+                (*node.item.get_or_insert(new), format!("{}[]", node.path))
             }
             Segment::Map => (*node.map.get_or_insert(new), format!("{}{{}}", node.path)),
         };

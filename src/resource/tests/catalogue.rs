@@ -53,7 +53,7 @@ fn a_catch_up_has_the_tables_of_its_parts_in_the_requested_order() {
 #[test]
 fn a_part_of_a_catch_up_knows_what_the_resource_itself_knows() {
     for (part, resource) in [("shots", &game_shots::GAME_SHOTS), ("details", &play_by_play::PLAY_BY_PLAY)] {
-        assert_eq!(catch_up::of(part, Sport::Basketball).unwrap().known, resource.known);
+        assert_eq!(catch_up::of(part, Sport::Basketball).unwrap().paths, resource.paths);
     }
 }
 

@@ -26,7 +26,7 @@ fn columns(table: &Table, random: &mut Random) -> Option<Vec<String>> {
     if random.chance(40) {
         return None;
     }
-    let mut names: Vec<String> = table.cols.iter().filter(|c| !c.hidden).map(|c| c.name.into()).collect();
+    let mut names: Vec<String> = table.cols.iter().filter(|c| !c.is_hidden).map(|c| c.name.into()).collect();
     if table.open.is_some() {
         names.extend(["LBTO", "é", "new_1"].map(String::from));
     }
@@ -60,7 +60,7 @@ fn read_name(table: &Table, columns: Option<&[String]>, place: usize) -> String 
     match columns {
         Some(columns) => columns[place].clone(),
         None => {
-            table.cols.iter().filter(|c| !c.hidden).nth(place).map_or("of an open object".into(), |c| c.name.into())
+            table.cols.iter().filter(|c| !c.is_hidden).nth(place).map_or("of an open object".into(), |c| c.name.into())
         }
     }
 }

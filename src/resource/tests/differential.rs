@@ -140,7 +140,13 @@ fn one_pass_over_a_usual_body_shows_that_it_decodes() {
                 Err(error) => panic!("{error}"),
             };
             let found = check_schema(resource, &body, Some(&complete())).unwrap();
-            assert_eq!((found.rows, found.unknown), (Some(rows), vec![]), "{} at {:?}", resource.name, root.path);
+            assert_eq!(
+                (found.rows, found.unknown_fields),
+                (Some(rows), vec![]),
+                "{} at {:?}",
+                resource.name,
+                root.path
+            );
         }
     }
 }

@@ -72,8 +72,8 @@ fn a_number_that_is_not_whole_is_null_where_it_counts_and_cut_where_it_is_a_time
         let body = Body::from(body.as_bytes());
         let found = tables::check_schema(&possessions::POSSESSIONS, &body, Some(&context)).unwrap();
         assert_eq!(found.rows, Some(1));
-        assert_eq!(found.unknown, unknown_fields(&possessions::POSSESSIONS, &body).unwrap());
-        let paths: Vec<String> = found.unknown.into_iter().map(|unknown| unknown.path).collect();
+        assert_eq!(found.unknown_fields, unknown_fields(&possessions::POSSESSIONS, &body).unwrap());
+        let paths: Vec<String> = found.unknown_fields.into_iter().map(|unknown| unknown.path).collect();
         assert_eq!(integers(&batch, "turnover"), [Some(1)]);
         (integers(&batch, "passes")[0], start.unwrap(), paths)
     };
@@ -392,7 +392,7 @@ fn a_map_has_the_parts_that_arrow_names() {
 }
 
 static ABOVE: Resource =
-    Resource { name: "above", roots: &[root("teams[]")], tables: &[&PLAYERS], known: &[], cache: PlanCache::new() };
+    Resource { name: "above", roots: &[root("teams[]")], tables: &[&PLAYERS], paths: &[], cache: PlanCache::new() };
 static PLAYERS: Table = Table {
     name: "players",
     doc: "",

@@ -153,7 +153,7 @@ pub(super) fn decode(
     };
     let names: Vec<String> = match columns {
         Some(names) => names.to_vec(),
-        None => table.cols.iter().filter(|c| !c.hidden).map(|c| c.name.into()).collect(),
+        None => table.cols.iter().filter(|c| !c.is_hidden).map(|c| c.name.into()).collect(),
     };
     let mut extra: Vec<String> = Vec::new();
     let object = |r: usize| match table.open {

@@ -26,7 +26,7 @@ const MAX_DEPTH: u8 = 200;
 
 /// A body's JSON as Python objects.
 pub(crate) fn objects<'py>(py: Python<'py>, body: &Body, scrubber: &Scrubber) -> PyResult<Bound<'py, PyAny>> {
-    let padded = body.padded();
+    let padded = body.with_padding();
     let Some(cursor) = reader::start(&padded) else { return Err(errors::internal(py, "a body without its padding")) };
     read(py, cursor).map_err(|(stopped, offset)| match stopped {
         ParseError::Python(error) => *error,
