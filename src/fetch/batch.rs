@@ -1,6 +1,6 @@
 //! Fetches many units concurrently, within the client's limits. The results are in the order of the units.
 
-use super::coverage::covered;
+use super::coverage::fill_row;
 use super::plan::Unit;
 use super::{Drift, DriftField, FetchError, Payload, refusal, run_counted};
 use crate::error::{ApiError, ApiErrorKind, Error, RequestErrorKind, Result};
@@ -38,7 +38,7 @@ pub struct UnitOutcome {
     /// The response; with an error beside it if it does not fit, or is refused.
     pub response: Option<(Payload, Vec<DriftField>)>,
     pub error: Option<Error>,
-    pub covered: Covered,
+    pub coverage: Covered,
 }
 
 /// What a unit's requests returned, and the rows of the first table.
@@ -54,8 +54,8 @@ impl UnitOutcome {
     /// `at`: when a unit without a response ended.
     fn new(row: Covered, (response, rows): FetchResult, attempts: u32, at: SystemTime) -> Self {
         let first = response.as_ref().and_then(|(payload, _)| payload.parts.first());
-        let covered = covered(row, &rows, first, attempts, at);
-        UnitOutcome { response, error: rows.err(), covered }
+        let coverage = fill_row(row, &rows, first, attempts, at);
+        UnitOutcome { response, error: rows.err(), coverage }
     }
 }
 
@@ -65,14 +65,14 @@ struct BatchState {
     /// With their positions.
     waiting: IntoIter<(usize, Covered, Call)>,
     /// In the order of the units.
-    ended: Vec<Option<UnitOutcome>>,
+    outcomes: Vec<Option<UnitOutcome>>,
     /// The position after that of the last unit started.
-    started: usize,
+    started_units: usize,
     consecutive_auth_failures: u32,
-    /// `started` when the first of the consecutive failures was recorded.
+    /// `started_units` when the first of the consecutive failures was recorded.
     started_before_failure: usize,
     /// The failure count at which the credentials are to be checked.
-    suspected: Option<ApiError>,
+    suspicion: Option<ApiError>,
     /// Set when no further unit is sent.
     stop: Option<StopReason>,
 }
@@ -91,27 +91,27 @@ impl BatchState {
     /// Units that cannot be sent have ended.
     fn new(units: Vec<Unit>) -> Self {
         let mut waiting = Vec::with_capacity(units.len());
-        let ended = units.into_iter().enumerate().map(|(place, Unit { call, row })| match call {
+        let outcomes = units.into_iter().enumerate().map(|(place, Unit { call, row })| match call {
             Ok(call) => {
                 waiting.push((place, row, call));
                 None
             }
             Err(error) => Some(UnitOutcome::new(row, (None, Err(error)), 0, machine::now())),
         });
-        BatchState { ended: ended.collect(), waiting: waiting.into_iter(), ..BatchState::default() }
+        BatchState { outcomes: outcomes.collect(), waiting: waiting.into_iter(), ..BatchState::default() }
     }
 
     /// A response clears the suspicion only if its request began after the first failure; other errors tell nothing.
-    fn record_outcome(&mut self, place: usize, ended: &UnitOutcome) {
-        match &ended.error {
-            _ if ended.response.is_some() && place >= self.started_before_failure => self.clear_suspicion(),
-            Some(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication => {
+    fn record_outcome(&mut self, place: usize, outcome: &UnitOutcome) {
+        match &outcome.error {
+            _ if outcome.response.is_some() && place >= self.started_before_failure => self.clear_suspicion(),
+            Some(Error::Api(error)) if error.kind == ApiErrorKind::Authentication => {
                 if self.consecutive_auth_failures == 0 {
-                    self.started_before_failure = self.started;
+                    self.started_before_failure = self.started_units;
                 }
                 self.consecutive_auth_failures += 1;
                 if self.consecutive_auth_failures >= MAX_CONSECUTIVE_AUTH_FAILURES {
-                    self.suspected = Some((**answer).clone());
+                    self.suspicion = Some((**error).clone());
                 }
             }
             _ => {}
@@ -119,23 +119,23 @@ impl BatchState {
     }
 
     /// Whether the credentials are suspected. A unit with a response continues: its next request may clear that.
-    fn store(&mut self, place: usize, ended: UnitOutcome, counters: &Counters) -> bool {
-        self.record_outcome(place, &ended);
-        counters.rows.fetch_add(ended.covered.rows, Ordering::Relaxed);
+    fn store(&mut self, place: usize, outcome: UnitOutcome, counters: &Counters) -> bool {
+        self.record_outcome(place, &outcome);
+        counters.rows.fetch_add(outcome.coverage.rows, Ordering::Relaxed);
         counters.done.fetch_add(1, Ordering::Relaxed);
-        let is_suspected = ended.response.is_none() && self.is_suspected();
-        if let Some(slot) = self.ended.get_mut(place) {
-            *slot = Some(ended);
+        let is_suspected = outcome.response.is_none() && self.is_suspected();
+        if let Some(slot) = self.outcomes.get_mut(place) {
+            *slot = Some(outcome);
         }
         is_suspected
     }
 
     fn is_suspected(&self) -> bool {
-        self.suspected.is_some() && self.stop.is_none()
+        self.suspicion.is_some() && self.stop.is_none()
     }
 
     fn clear_suspicion(&mut self) {
-        (self.consecutive_auth_failures, self.suspected) = (0, None);
+        (self.consecutive_auth_failures, self.suspicion) = (0, None);
     }
 }
 
@@ -146,7 +146,7 @@ struct Batch {
     strict: bool,
     counters: Arc<Counters>,
     state: Mutex<BatchState>,
-    refused: Notify,
+    refusal: Notify,
     outage: Outage,
     /// Held by the task that checks the credentials.
     probe_lock: tokio::sync::Mutex<()>,
@@ -166,19 +166,19 @@ pub async fn run(
         return Err(Error::Closed);
     }
     let state = BatchState::new(units);
-    let (count, sent) = (state.ended.len(), state.waiting.as_slice());
-    if let Some((_, _, call)) = sent.first() {
+    let (count, waiting) = (state.outcomes.len(), state.waiting.as_slice());
+    if let Some((_, _, call)) = waiting.first() {
         transport.check(call.first()?)?;
     }
-    counters.done.fetch_add((count - sent.len()) as u64, Ordering::Relaxed);
-    let at_once = transport.config().max_concurrency.min(sent.len());
+    counters.done.fetch_add((count - waiting.len()) as u64, Ordering::Relaxed);
+    let at_once = transport.config().max_concurrency.min(waiting.len());
     let batch = Arc::new(Batch {
         transport: transport.clone(),
         drift: drift.clone(),
         strict,
         counters: counters.clone(),
         state: Mutex::new(state),
-        refused: Notify::new(),
+        refusal: Notify::new(),
         outage: Outage::new(transport.is_reached()),
         probe_lock: tokio::sync::Mutex::default(),
     });
@@ -188,8 +188,8 @@ pub async fn run(
         let batch = batch.clone();
         running.spawn(async move { batch.fetch_all().await });
     }
-    while let Some(joined) = running.join_next().await {
-        joined.map_err(|error| stopped(Unfinished::Stopped(error)))??;
+    while let Some(result) = running.join_next().await {
+        result.map_err(|error| stop_error(Unfinished::Stopped(error)))??;
     }
     let mut state = batch.state();
     if let Some(stop) = state.stop.clone() {
@@ -198,7 +198,7 @@ pub async fn run(
             state.store(place, UnitOutcome::new(row, (None, Err(error)), 0, machine::now()), counters);
         }
     }
-    let all: Option<Vec<UnitOutcome>> = std::mem::take(&mut state.ended).into_iter().collect();
+    let all: Option<Vec<UnitOutcome>> = std::mem::take(&mut state.outcomes).into_iter().collect();
     let all = all.ok_or_else(|| Error::internal("a unit without an end"))?;
     all.iter().filter_map(|unit| unit.response.as_ref()).for_each(|(payload, _)| payload.release());
     Ok(all)
@@ -212,7 +212,7 @@ impl Batch {
     /// Fetches units until none is left.
     async fn fetch_all(&self) -> Result<()> {
         // Later checks know that this failure is recorded.
-        let mut is_refused = pin!(self.refused.notified());
+        let mut is_refused = pin!(self.refusal.notified());
         while let Some((place, row, call)) = self.next_unit() {
             let attempts = Attempts::new(&self.outage);
             let fetched = tokio::select! {
@@ -228,11 +228,11 @@ impl Batch {
                 }
                 (fetched, _) => fetched,
             };
-            let ended = UnitOutcome::new(row, self.end(fetched, at).await?, attempts, at);
-            if let Some((payload, _)) = &ended.response {
+            let outcome = UnitOutcome::new(row, self.end(fetched, at).await?, attempts, at);
+            if let Some((payload, _)) = &outcome.response {
                 payload.keep();
             }
-            let is_suspected = self.state().store(place, ended, &self.counters);
+            let is_suspected = self.state().store(place, outcome, &self.counters);
             if is_suspected {
                 self.check_suspicion(call.first()?.auth).await;
             }
@@ -247,7 +247,7 @@ impl Batch {
             return None;
         }
         let next = state.waiting.next()?;
-        state.started = next.0 + 1;
+        state.started_units = next.0 + 1;
         Some(next)
     }
 
@@ -263,7 +263,7 @@ impl Batch {
 
     /// Stops the batch if the service refuses the credentials. One task asks; meanwhile the others start no unit.
     async fn check_suspicion(&self, auth: Auth) {
-        let _asks = self.probe_lock.lock().await;
+        let _guard = self.probe_lock.lock().await;
         let is_suspected = self.state().is_suspected();
         if !is_suspected {
             return;
@@ -271,11 +271,11 @@ impl Batch {
         let is_refused = self.is_refused(auth).await;
         let mut state = self.state();
         // A response arrived during the check: the suspicion is cleared.
-        let suspected = state.suspected.take();
+        let suspicion = state.suspicion.take();
         state.clear_suspicion();
-        if let Some(refusal) = suspected.filter(|_| is_refused) {
+        if let Some(refusal) = suspicion.filter(|_| is_refused) {
             state.stop.get_or_insert(StopReason::Refused(refusal));
-            self.refused.notify_waiters();
+            self.refusal.notify_waiters();
         }
     }
 
@@ -295,21 +295,21 @@ impl Batch {
     async fn is_refused(&self, auth: Auth) -> bool {
         let teams = auth.scheme().open_operation;
         let Ok(call) = operation::call(teams, &Vec::new(), self.transport.config()) else { return false };
-        let answered = run_counted(&self.transport, &call, &Attempts::default()).await;
-        matches!(answered, Err(FetchError { error: Error::Api(answer), .. }) if answer.kind == ApiErrorKind::Authentication)
+        let result = run_counted(&self.transport, &call, &Attempts::default()).await;
+        matches!(result, Err(FetchError { error: Error::Api(error), .. }) if error.kind == ApiErrorKind::Authentication)
     }
 
     /// The error of a unit that was not sent, or not completed.
     fn given_up(&self, call: &Call, stop: &StopReason, attempts: u32) -> Error {
-        let refused = |refusal: &ApiError| match call.first() {
+        let unsent_error = |refusal: &ApiError| match call.first() {
             Ok(request) => self.transport.unsent_error(request, refusal),
             Err(error) => error,
         };
         let start = if attempts > 0 { "given up" } else { "not attempted" };
         let cause = match stop {
             StopReason::Closed => Error::Closed,
-            StopReason::Refused(refusal) => refused(refusal),
-            StopReason::Outage(Error::Api(response)) => refused(response),
+            StopReason::Refused(refusal) => unsent_error(refusal),
+            StopReason::Outage(Error::Api(response)) => unsent_error(response),
             StopReason::Outage(error) => error.clone().without_request(),
         };
         let text = match stop {
@@ -334,8 +334,8 @@ impl Batch {
         let (drift, strict) = (self.drift.clone(), self.strict);
         let read = move || read(&drift, payload, strict, at);
         match if is_short { Ok(read()) } else { machine::run_blocking(read).await } {
-            Err(reason @ Unfinished::OutOfMemory) => Ok((None, Err(stopped(reason)))),
-            read => read.map_err(stopped),
+            Err(reason @ Unfinished::OutOfMemory) => Ok((None, Err(stop_error(reason)))),
+            read => read.map_err(stop_error),
         }
     }
 }
@@ -365,7 +365,7 @@ fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchR
 }
 
 /// The error of a task that did not finish: a panic is propagated, the runtime's end is the interpreter's.
-pub(super) fn stopped(reason: Unfinished) -> Error {
+pub(super) fn stop_error(reason: Unfinished) -> Error {
     match reason {
         Unfinished::OutOfMemory => {
             RequestErrorKind::Memory.error("the process has no memory for a thread that reads the response")
@@ -383,11 +383,11 @@ mod tests {
     use super::*;
     use crate::config::Sport;
 
-    fn ended(result: FetchResult) -> UnitOutcome {
+    fn outcome(result: FetchResult) -> UnitOutcome {
         UnitOutcome::new(Covered::default(), result, 1, SystemTime::UNIX_EPOCH)
     }
 
-    fn answered(kind: ApiErrorKind) -> UnitOutcome {
+    fn api_failure(kind: ApiErrorKind) -> UnitOutcome {
         let rows = Err(Error::Api(Box::new(ApiError {
             kind,
             status: 0,
@@ -401,17 +401,17 @@ mod tests {
             hint: Scrubbed::default(),
             retry_after: None,
         })));
-        ended((None, rows))
+        outcome((None, rows))
     }
 
     fn response(rows: Result<Option<usize>>) -> UnitOutcome {
         let payload = Payload::from_bytes("teams", b"[]", Sport::Basketball, Default::default()).unwrap();
-        ended((Some((payload, Vec::new())), rows))
+        outcome((Some((payload, Vec::new())), rows))
     }
 
     /// With so many begun.
-    fn work(started: usize) -> BatchState {
-        BatchState { started, ..BatchState::default() }
+    fn work(started_units: usize) -> BatchState {
+        BatchState { started_units, ..BatchState::default() }
     }
 
     #[test]
@@ -421,10 +421,10 @@ mod tests {
         let are_doubted = |work: &mut BatchState, refusals: u32| {
             for _ in 0..refusals {
                 for kind in [Server, NotFound, PermissionDenied, Authentication] {
-                    work.record_outcome(0, &answered(kind));
+                    work.record_outcome(0, &api_failure(kind));
                 }
             }
-            work.suspected.is_some()
+            work.suspicion.is_some()
         };
         let unfit = || Err(RequestErrorKind::Transport.error("it does not fit"));
         for rows in [Ok(Some(0)), Ok(None), unfit()] {
@@ -440,13 +440,13 @@ mod tests {
         let mut work = work(5);
         for place in 0..MAX_CONSECUTIVE_AUTH_FAILURES {
             work.record_outcome(4, &response(Ok(None)));
-            assert!(work.suspected.is_none());
-            work.record_outcome(place as usize, &answered(ApiErrorKind::Authentication));
-            work.started += 1;
+            assert!(work.suspicion.is_none());
+            work.record_outcome(place as usize, &api_failure(ApiErrorKind::Authentication));
+            work.started_units += 1;
         }
         work.record_outcome(4, &response(Ok(None)));
-        assert!(work.suspected.is_some());
+        assert!(work.suspicion.is_some());
         work.record_outcome(5, &response(Ok(None)));
-        assert!(work.suspected.is_none() && work.consecutive_auth_failures == 0);
+        assert!(work.suspicion.is_none() && work.consecutive_auth_failures == 0);
     }
 }

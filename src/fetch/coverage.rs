@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tables::from_rows::{categories, from_columns, integers, small_integers, texts, times};
 
 /// The outcome of a unit. `rows`: of the first table, `None` if the operation has none.
-pub(super) fn status(ended: &std::result::Result<Option<usize>, Error>) -> &'static str {
-    match ended {
+pub(super) fn status(result: &std::result::Result<Option<usize>, Error>) -> &'static str {
+    match result {
         Ok(Some(0)) => "empty",
         Ok(_) => "fetched",
         Err(Error::Api(response)) if response.kind == ApiErrorKind::PermissionDenied => "forbidden",
@@ -20,24 +20,24 @@ pub(super) fn status(ended: &std::result::Result<Option<usize>, Error>) -> &'sta
 }
 
 /// The row of a unit, with its key and outcome. `first`: the first response, if any. `at`: when a unit without one ended.
-pub(super) fn covered(
+pub(super) fn fill_row(
     unit: Covered,
-    ended: &std::result::Result<Option<usize>, Error>,
+    result: &std::result::Result<Option<usize>, Error>,
     first: Option<&Response>,
     attempts: u32,
     at: SystemTime,
 ) -> Covered {
     // An error document with status 200 says nothing about what exists.
     let is_refused = first.is_some_and(|first| first.refusal.is_some());
-    let status = if is_refused { "failed" } else { status(ended) };
+    let status = if is_refused { "failed" } else { status(result) };
     let served_at = first.and_then(|first| first.headers.iter().find(|(name, _)| name == "date"));
     let served_at = served_at.and_then(|(_, date)| httpdate::parse_http_date(date).ok());
-    let of_error = if let Err(Error::Api(answer)) = ended { answer.request_id.clone() } else { None };
+    let of_error = if let Err(Error::Api(error)) = result { error.request_id.clone() } else { None };
     Covered {
         status: status.to_owned(),
-        rows: ended.as_ref().ok().copied().flatten().unwrap_or(0) as u64,
+        rows: result.as_ref().ok().copied().flatten().unwrap_or(0) as u64,
         request_id: first.and_then(|first| first.request_id.clone()).or(of_error).map(String::from),
-        error: ended.as_ref().err().map(ToString::to_string),
+        error: result.as_ref().err().map(ToString::to_string),
         attempts,
         fetched_at: epoch_ms(first.map_or(at, |first| first.fetched_at)),
         served_at: served_at.and_then(epoch_ms),
@@ -77,7 +77,7 @@ mod tests {
     use crate::error::ApiError;
     use crate::scrub::Scrubber;
 
-    fn answered(kind: ApiErrorKind) -> std::result::Result<Option<usize>, Error> {
+    fn api_failure(kind: ApiErrorKind) -> std::result::Result<Option<usize>, Error> {
         Err(Error::Api(Box::new(ApiError {
             kind,
             status: 0,
@@ -98,11 +98,11 @@ mod tests {
         assert_eq!(status(&Ok(Some(3))), "fetched");
         assert_eq!(status(&Ok(None)), "fetched");
         assert_eq!(status(&Ok(Some(0))), "empty");
-        assert_eq!(status(&answered(ApiErrorKind::PermissionDenied)), "forbidden");
-        assert_eq!(status(&answered(ApiErrorKind::NotFound)), "missing");
+        assert_eq!(status(&api_failure(ApiErrorKind::PermissionDenied)), "forbidden");
+        assert_eq!(status(&api_failure(ApiErrorKind::NotFound)), "missing");
         use ApiErrorKind::{Authentication, InvalidRequest, Other, RateLimited, Server};
         for kind in [Authentication, InvalidRequest, RateLimited, Server, Other] {
-            assert_eq!(status(&answered(kind)), "failed", "{kind:?}");
+            assert_eq!(status(&api_failure(kind)), "failed", "{kind:?}");
         }
         assert_eq!(status(&Err(crate::error::RequestErrorKind::Timeout.error("late"))), "failed");
     }
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_row_says_which_unit_it_was_and_how_it_ended() {
         let unit = Covered { unit: "stats/s".into(), session_id: Some("s".into()), ..Covered::default() };
-        let row = covered(unit, &answered(ApiErrorKind::NotFound), None, 2, UNIX_EPOCH);
+        let row = fill_row(unit, &api_failure(ApiErrorKind::NotFound), None, 2, UNIX_EPOCH);
         assert_eq!((row.unit.as_str(), row.session_id.as_deref()), ("stats/s", Some("s")));
         assert_eq!((row.attempts, row.request_id.as_deref()), (2, Some("r")));
         assert!(row.error.as_ref().unwrap().contains("returned 0: no"));
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn an_error_document_of_a_200_is_a_failed_unit_and_the_service_s_time_is_kept() {
-        let Err(error) = answered(ApiErrorKind::NotFound) else { panic!() };
+        let Err(error) = api_failure(ApiErrorKind::NotFound) else { panic!() };
         let response = |refusal: Option<Error>| Response {
             status: 200,
             headers: vec![("date".into(), "Thu, 01 Jan 1970 00:00:07 GMT".into())],
@@ -136,9 +136,9 @@ mod tests {
             lease: None,
             max_memory: None,
         };
-        let refused = response(Some(error.clone()));
-        let row = covered(Covered::default(), &Err(error), Some(&refused), 1, UNIX_EPOCH);
+        let refusal = response(Some(error.clone()));
+        let row = fill_row(Covered::default(), &Err(error), Some(&refusal), 1, UNIX_EPOCH);
         assert_eq!((row.status.as_str(), row.served_at, row.listed_at), ("failed", Some(7_000), None));
-        assert_eq!(covered(Covered::default(), &Ok(Some(1)), Some(&response(None)), 1, UNIX_EPOCH).status, "fetched");
+        assert_eq!(fill_row(Covered::default(), &Ok(Some(1)), Some(&response(None)), 1, UNIX_EPOCH).status, "fetched");
     }
 }

@@ -1,6 +1,6 @@
 //! Schema drift: the unknown fields in a client's responses. Each response is checked on arrival.
 
-use super::batch::stopped;
+use super::batch::stop_error;
 use super::{FetchError, Payload};
 use crate::advice::Advice;
 use crate::error::{Error, Result, Undecodable};
@@ -46,10 +46,10 @@ pub struct DriftField {
 }
 
 /// The unknown fields of several bodies, each path once and at most [`MAX_UNKNOWN_FIELDS`].
-pub(super) fn distinct_fields(mut found: Vec<UnknownPath>) -> Vec<UnknownPath> {
+pub(super) fn distinct_fields(mut fields: Vec<UnknownPath>) -> Vec<UnknownPath> {
     let mut paths = HashSet::new();
-    found.retain(|field| paths.len() < MAX_UNKNOWN_FIELDS && paths.insert(field.path.clone()));
-    found
+    fields.retain(|field| paths.len() < MAX_UNKNOWN_FIELDS && paths.insert(field.path.clone()));
+    fields
 }
 
 impl Drift {
@@ -70,14 +70,14 @@ impl Drift {
     }
 
     /// Records unknown fields found by an earlier check.
-    pub(super) fn record(&self, payload: &Payload, found: Vec<UnknownPath>, now: SystemTime) -> Vec<DriftField> {
-        if found.is_empty() {
+    pub(super) fn record(&self, payload: &Payload, fields: Vec<UnknownPath>, now: SystemTime) -> Vec<DriftField> {
+        if fields.is_empty() {
             return Vec::new();
         }
         let scrubber = payload.scrubber();
         let field =
             |UnknownPath { path, kind, offset }| DriftField { path: scrubber.id(&path), kind, offset, is_new: false };
-        let mut fields: Vec<DriftField> = found.into_iter().map(field).collect();
+        let mut fields: Vec<DriftField> = fields.into_iter().map(field).collect();
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         fields.iter_mut().for_each(|field| field.is_new = rows.count(payload.operation, field, now));
         fields
@@ -92,11 +92,11 @@ impl Drift {
     ) -> std::result::Result<(Payload, Vec<DriftField>), FetchError> {
         let is_short = payload.size() <= INLINE_CHECK_BYTES;
         let inspect = move || self.inspect(&payload, is_body_shown, now).map(|drift_fields| (payload, drift_fields));
-        let inspected = match is_short {
+        let result = match is_short {
             true => inspect(),
-            false => machine::run_blocking(inspect).await.map_err(stopped)?,
+            false => machine::run_blocking(inspect).await.map_err(stop_error)?,
         };
-        inspected.map_err(|failed| *failed)
+        result.map_err(|failed| *failed)
     }
 
     /// The table `drift`, in order of appearance.
@@ -113,24 +113,24 @@ impl Drift {
 /// The error of `strict=True`; `None` without unknown fields.
 pub fn refusal(drift_fields: &[DriftField]) -> Option<Error> {
     let first = drift_fields.first()?;
-    let named: Vec<&str> = drift_fields.iter().take(MAX_NAMED_FIELDS).map(|field| &*field.path).collect();
-    let more = match drift_fields.len() - named.len() {
+    let names: Vec<&str> = drift_fields.iter().take(MAX_NAMED_FIELDS).map(|field| &*field.path).collect();
+    let more = match drift_fields.len() - names.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let message = Scrubbed::local(format!(
         "the response has unknown fields, which are only a warning without strict=True: {}{more}",
-        named.join(", ")
+        names.join(", ")
     ));
     Some(Error::Decode(Undecodable { message, path: "$".into(), offset: first.offset, advice: Advice::LookAtBody }))
 }
 
 impl DriftRows {
     /// Counts a response with a path; returns whether it is the first.
-    fn count(&mut self, operation: &'static str, unknown: &DriftField, now: SystemTime) -> bool {
-        let kind = unknown.kind.map(str::to_owned);
+    fn count(&mut self, operation: &'static str, field: &DriftField, now: SystemTime) -> bool {
+        let kind = field.kind.map(str::to_owned);
         let places = self.places.entry(operation).or_default();
-        if let Some(row) = places.get(&unknown.path).and_then(|place| self.rows.get_mut(*place)) {
+        if let Some(row) = places.get(&field.path).and_then(|place| self.rows.get_mut(*place)) {
             row.count += 1;
             if row.kind.as_deref() == Some("null") {
                 row.kind = kind;
@@ -140,9 +140,9 @@ impl DriftRows {
         if self.rows.len() >= MAX_ROWS {
             return false;
         }
-        places.insert(unknown.path.clone(), self.rows.len());
+        places.insert(field.path.clone(), self.rows.len());
         let first_seen = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
-        let (operation, path) = (operation.to_owned(), unknown.path.to_string());
+        let (operation, path) = (operation.to_owned(), field.path.to_string());
         self.rows.push(Drifted { operation, path, first_seen, count: 1, kind });
         true
     }

@@ -26,25 +26,25 @@ pub(super) fn table(
     bodies: &[&Body],
     context: &Context,
 ) -> Result<Vec<RecordBatch>, DecodeError> {
-    let asked: Option<Vec<String>> = columns.map(|columns| {
+    let needed_columns: Option<Vec<String>> = columns.map(|columns| {
         let missing = KEY_COLUMNS.iter().filter(|key| !columns.iter().any(|column| column == *key));
         columns.iter().cloned().chain(missing.map(|key| (*key).to_owned())).collect()
     });
-    let shown = columns.map(|columns| (0..columns.len()).collect::<Vec<_>>());
+    let projection = columns.map(|columns| (0..columns.len()).collect::<Vec<_>>());
     let mut windows: Vec<RecordBatch> = Vec::with_capacity(bodies.len());
     let mut before: Option<[ArrayRef; 3]> = None;
     for (number, body) in bodies.iter().enumerate() {
-        let window = decode(resource, name, asked.as_deref(), body, context)
+        let window = decode(resource, name, needed_columns.as_deref(), body, context)
             .map_err(|error| in_answer(error, number + 1, bodies.len()))?;
         let key = key_columns(&window)?;
         let new = before.as_ref().map(|before| new(&key, before));
         before = Some(key);
-        let window = match &shown {
-            Some(shown) => window.project(shown).map_err(unexpected)?,
+        let window = match &projection {
+            Some(projection) => window.project(projection).map_err(mismatch)?,
             None => window,
         };
         windows.push(match new {
-            Some(new) => only(window, &new).map_err(unexpected)?,
+            Some(new) => only(window, &new).map_err(mismatch)?,
             None => window,
         });
     }
@@ -55,14 +55,14 @@ pub(super) fn table(
     } else {
         windows.truncate(1);
     }
-    with_one_dictionary(windows).map_err(unexpected)
+    with_one_dictionary(windows).map_err(mismatch)
 }
 
 fn key_columns(window: &RecordBatch) -> Result<[ArrayRef; 3], DecodeError> {
     let column = |name: &str| window.column_by_name(name).cloned();
     match KEY_COLUMNS.map(column) {
         [Some(t), Some(tag), Some(player)] => Ok([t, tag, player]),
-        _ => Err(unexpected(ArrowError::SchemaError(format!("a table without {}", KEY_COLUMNS.join(", "))))),
+        _ => Err(mismatch(ArrowError::SchemaError(format!("a table without {}", KEY_COLUMNS.join(", "))))),
     }
 }
 
@@ -76,14 +76,14 @@ fn keys(columns: &[ArrayRef; 3]) -> impl Iterator<Item = RowKey<'_>> {
 fn new(window: &[ArrayRef; 3], before: &[ArrayRef; 3]) -> BooleanArray {
     let times = || keys(window).map(|key| key.0);
     let range = times().min().unwrap_or(i64::MAX)..=times().max().unwrap_or(i64::MIN);
-    let had: HashSet<RowKey> = keys(before).filter(|key| range.contains(&key.0)).collect();
-    keys(window).map(|key| Some(had.is_empty() || !had.contains(&key))).collect()
+    let previous_keys: HashSet<RowKey> = keys(before).filter(|key| range.contains(&key.0)).collect();
+    keys(window).map(|key| Some(previous_keys.is_empty() || !previous_keys.contains(&key))).collect()
 }
 
 /// The selected rows: a slice if they are adjacent, as between touching windows; else a copy, column by column.
-fn only(window: RecordBatch, wanted: &BooleanArray) -> Result<RecordBatch, ArrowError> {
-    let bits = wanted.values();
-    let rows = wanted.true_count();
+fn only(window: RecordBatch, mask: &BooleanArray) -> Result<RecordBatch, ArrowError> {
+    let bits = mask.values();
+    let rows = mask.true_count();
     let first = bits.set_indices().next().unwrap_or(0);
     if bits.slice(first, rows).count_set_bits() == rows {
         return Ok(window.slice(first, rows));
@@ -125,7 +125,7 @@ pub(super) fn with_one_dictionary(windows: Vec<RecordBatch>) -> Result<Vec<Recor
 fn shared(columns: &[&DictionaryArray<Int32Type>]) -> Result<Vec<ArrayRef>, ArrowError> {
     let mut words: Vec<&str> = Vec::new();
     let mut places: HashMap<&str, i32> = HashMap::new();
-    let mut moved: Vec<Vec<i32>> = Vec::with_capacity(columns.len());
+    let mut mappings: Vec<Vec<i32>> = Vec::with_capacity(columns.len());
     for column in columns {
         let place = |word| {
             *places.entry(word).or_insert_with(|| {
@@ -133,30 +133,30 @@ fn shared(columns: &[&DictionaryArray<Int32Type>]) -> Result<Vec<ArrayRef>, Arro
                 words.len() as i32 - 1
             })
         };
-        moved.push(column.values().as_string::<i32>().iter().map(Option::unwrap_or_default).map(place).collect());
+        mappings.push(column.values().as_string::<i32>().iter().map(Option::unwrap_or_default).map(place).collect());
     }
     let values: ArrayRef = Arc::new(StringArray::from(words));
-    let rewritten = |(column, moved): (&&DictionaryArray<Int32Type>, Vec<i32>)| -> Result<ArrayRef, ArrowError> {
-        let stay = moved.iter().enumerate().all(|(old, new)| old as i32 == *new);
-        let new = |old: i32| moved.get(old as usize).copied().unwrap_or_default();
+    let rewritten = |(column, mapping): (&&DictionaryArray<Int32Type>, Vec<i32>)| -> Result<ArrayRef, ArrowError> {
+        let stay = mapping.iter().enumerate().all(|(old, new)| old as i32 == *new);
+        let new = |old: i32| mapping.get(old as usize).copied().unwrap_or_default();
         let keys = if stay { column.keys().clone() } else { column.keys().unary(new) };
         Ok(Arc::new(DictionaryArray::try_new(keys, values.clone())?))
     };
-    columns.iter().zip(moved).map(rewritten).collect()
+    columns.iter().zip(mappings).map(rewritten).collect()
 }
 
 /// The position in a body says little if there are several.
-fn in_answer(error: DecodeError, number: usize, of: usize) -> DecodeError {
+fn in_answer(error: DecodeError, number: usize, count: usize) -> DecodeError {
     match error {
         DecodeError::Body { message, path, offset } => {
-            DecodeError::Body { message: format!("answer {number} of {of}: {message}"), path, offset }
+            DecodeError::Body { message: format!("answer {number} of {count}: {message}"), path, offset }
         }
         other => other,
     }
 }
 
 /// Never happens for the engine's batches; an error is better than a panic.
-pub(super) fn unexpected(error: ArrowError) -> DecodeError {
+pub(super) fn mismatch(error: ArrowError) -> DecodeError {
     DecodeError::Body { message: format!("the parts do not fit together: {error}"), path: "$".into(), offset: 0 }
 }
 
@@ -179,8 +179,8 @@ mod tests {
     /// The values of each row, written out.
     fn rows(batches: &[RecordBatch]) -> Vec<Vec<String>> {
         let text = |batch: &RecordBatch, row| {
-            let one = batch.slice(row, 1);
-            let texts = one.columns().iter().map(|column| match column.as_dictionary_opt::<Int32Type>() {
+            let slice = batch.slice(row, 1);
+            let texts = slice.columns().iter().map(|column| match column.as_dictionary_opt::<Int32Type>() {
                 Some(words) => format!("{:?}", words.downcast_dict::<StringArray>().unwrap().into_iter().next()),
                 None => format!("{column:?}"),
             });
@@ -190,7 +190,7 @@ mod tests {
     }
 
     /// The table of the merged body.
-    fn joined(bodies: &[String]) -> RecordBatch {
+    fn decode_joined(bodies: &[String]) -> RecordBatch {
         let bodies: Vec<Body> = bodies.iter().map(|body| Body::from(body.as_bytes())).collect();
         let body = Body::from(merge(Merge::Locations, &bodies.iter().collect::<Vec<_>>()).unwrap());
         decode(&LOCATIONS, "locations", None, &body, &Context::default()).unwrap()
@@ -218,17 +218,17 @@ mod tests {
     proptest! {
         #[test]
         fn windows_give_the_rows_that_the_joined_body_gives(bodies in prop::collection::vec(body(), 2..5)) {
-            let (batches, whole) = (windows(&bodies, None).unwrap(), joined(&bodies));
-            prop_assert_eq!(rows(&batches), rows(std::slice::from_ref(&whole)));
-            prop_assert!(batches.iter().all(|batch| batch.schema() == whole.schema()));
+            let (batches, expected) = (windows(&bodies, None).unwrap(), decode_joined(&bodies));
+            prop_assert_eq!(rows(&batches), rows(std::slice::from_ref(&expected)));
+            prop_assert!(batches.iter().all(|batch| batch.schema() == expected.schema()));
             prop_assert!(batches.len() == 1 || batches.iter().all(|batch| batch.num_rows() > 0));
             let dictionary = |batch: &RecordBatch| batch["type"].as_dictionary::<Int32Type>().values().clone();
             prop_assert!(batches.iter().all(|batch| *dictionary(batch) == *dictionary(&batches[0])));
             // Whether or not the identifying columns are requested.
             for columns in [&["x"][..], &["player_id", "type", "t"]] {
-                let places: Vec<usize> = columns.iter().map(|name| whole.schema().index_of(name).unwrap()).collect();
-                let some = windows(&bodies, Some(columns)).unwrap();
-                prop_assert_eq!(rows(&some), rows(&[whole.project(&places).unwrap()]));
+                let places: Vec<usize> = columns.iter().map(|name| expected.schema().index_of(name).unwrap()).collect();
+                let selection = windows(&bodies, Some(columns)).unwrap();
+                prop_assert_eq!(rows(&selection), rows(&[expected.project(&places).unwrap()]));
             }
         }
     }

@@ -7,38 +7,38 @@ use std::collections::HashSet;
 use tables::DecodeError;
 
 /// The bodies in the order of their requests, in the root shape of the first that has one.
-pub(super) fn merge(how: Merge, bodies: &[&Body]) -> Result<Vec<u8>, DecodeError> {
+pub(super) fn merge(kind: Merge, bodies: &[&Body]) -> Result<Vec<u8>, DecodeError> {
     let Some(first) = bodies.first().map(|body| body.as_slice()) else { return Ok(Vec::new()) };
-    let key = match how {
+    let key = match kind {
         _ if bodies.len() == 1 => return Ok(first.to_vec()),
         Merge::Events => "events",
         // The root is the list itself; a single batch counts as a list of one.
         Merge::Locations => "",
         Merge::Single => return Ok(first.to_vec()),
     };
-    let padded: Vec<Cow<[u8]>> = bodies.iter().map(|body| body.with_padding()).collect();
-    let parts = bodies.iter().zip(&padded);
-    let parts = parts.map(|(body, padded)| Ok(part(body.as_slice(), 0, Value::of(body, padded)?, key)));
+    let padded_bodies: Vec<Cow<[u8]>> = bodies.iter().map(|body| body.with_padding()).collect();
+    let parts = bodies.iter().zip(&padded_bodies);
+    let parts = parts.map(|(body, padded_body)| Ok(part(body.as_slice(), 0, Value::of(body, padded_body)?, key)));
     let parts = parts.collect::<Result<Vec<JsonPart>, JsonError>>()?;
-    let elements = if how == Merge::Events { events(&parts) } else { locations(&parts) };
+    let elements = if kind == Merge::Events { events(&parts) } else { locations(&parts) };
     Ok(write(first, &parts, &elements))
 }
 
 /// The values of an object's keys; none of a value that is no object.
 fn members<'a, const N: usize>(object: &Value<'a>, keys: [&str; N]) -> [Option<Value<'a>>; N] {
-    let mut found = [None; N];
+    let mut values = [None; N];
     for (key, value) in object.members() {
-        if let Some(at) = keys.iter().position(|known| known.as_bytes() == &*key) {
-            found[at] = Some(value);
+        if let Some(at) = keys.iter().position(|name| name.as_bytes() == &*key) {
+            values[at] = Some(value);
         }
     }
-    found
+    values
 }
 
 /// An id, which may be a number in one body and a string in another. Null counts as missing.
 fn id<'a>(value: Value<'a>) -> Option<&'a [u8]> {
-    let quoted = value.raw().strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
-    (!value.is_null()).then_some(quoted.unwrap_or(value.raw()))
+    let inner = value.raw().strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
+    (!value.is_null()).then_some(inner.unwrap_or(value.raw()))
 }
 
 /// The list in a body. Responses of the service differ in where it is.
@@ -61,13 +61,13 @@ enum RootShape<'a> {
 }
 
 /// `whole`: the text of the value and of what surrounds it, from byte `base` of the body.
-fn part<'a>(whole: &'a [u8], base: usize, root: Value<'a>, key: &str) -> JsonPart<'a> {
+fn part<'a>(document: &'a [u8], base: usize, root: Value<'a>, key: &str) -> JsonPart<'a> {
     let [list] = members(&root, [key]);
     let (shape, elements) = match list {
         _ if root.is_array() => (RootShape::List, root.elements().collect()),
         Some(list) => {
             let at = list.offset() - base;
-            let shape = RootShape::Wrapped(&whole[..at], &whole[at + list.raw().len()..]);
+            let shape = RootShape::Wrapped(&document[..at], &document[at + list.raw().len()..]);
             match list.raw().first() {
                 Some(b'[') => (shape, list.elements().collect()),
                 Some(b'{') => (shape, vec![list]),
@@ -92,33 +92,33 @@ fn events<'a>(parts: &[JsonPart<'a>]) -> Vec<Cow<'a, [u8]>> {
 /// Locations by (t, tag, player). Of the instant between adjacent windows the later one leaves out what the earlier has.
 fn locations<'a>(parts: &[JsonPart<'a>]) -> Vec<Cow<'a, [u8]>> {
     let mut before = HashSet::new();
-    let mut joined = Vec::new();
+    let mut elements = Vec::new();
     for window in parts {
-        let mut here = HashSet::new();
+        let mut keys = HashSet::new();
         for batch in &window.elements {
             let list = part(batch.raw(), batch.offset(), *batch, "locations");
             let RootShape::Wrapped(..) = list.shape else {
-                joined.push(Cow::Borrowed(batch.raw()));
+                elements.push(Cow::Borrowed(batch.raw()));
                 continue;
             };
-            let mut kept = Vec::new();
+            let mut rest = Vec::new();
             for location in &list.elements {
                 let [t, tag, player] = members(location, ["t", "tag", "pid"]);
                 let key = t.map(|t| (id(t), tag.and_then(id), player.and_then(id)));
                 if key.is_none_or(|key| !before.contains(&key)) {
-                    kept.push(Cow::Borrowed(location.raw()));
+                    rest.push(Cow::Borrowed(location.raw()));
                 }
-                here.extend(key);
+                keys.extend(key);
             }
-            if kept.len() == list.elements.len() {
-                joined.push(Cow::Borrowed(batch.raw()));
-            } else if !kept.is_empty() {
-                joined.push(Cow::Owned(write(batch.raw(), &[list], &kept)));
+            if rest.len() == list.elements.len() {
+                elements.push(Cow::Borrowed(batch.raw()));
+            } else if !rest.is_empty() {
+                elements.push(Cow::Owned(write(batch.raw(), &[list], &rest)));
             }
         }
-        before = here;
+        before = keys;
     }
-    joined
+    elements
 }
 
 /// The elements in the root shape of the first part that has one; several elements do not fit a single-element shape.
@@ -152,9 +152,9 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn joined(how: Merge, bodies: &[&str]) -> String {
+    fn join(kind: Merge, bodies: &[&str]) -> String {
         let bodies: Vec<Body> = bodies.iter().map(|body| Body::from(body.as_bytes())).collect();
-        String::from_utf8(merge(how, &bodies.iter().collect::<Vec<_>>()).unwrap()).unwrap()
+        String::from_utf8(merge(kind, &bodies.iter().collect::<Vec<_>>()).unwrap()).unwrap()
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         let second = r#"{"events":[{"id":"b","late":true},{"id":"c"}]}"#;
         // What surrounds and is in the events is unchanged.
         let expected = r#" {"page": 1.0,"events":[{"id":"a","x":1e2},{"id":"b"},{"id":"c"}],"more":null} "#;
-        assert_eq!(joined(Merge::Events, &[first, second]), expected);
+        assert_eq!(join(Merge::Events, &[first, second]), expected);
     }
 
     #[test]
@@ -179,13 +179,13 @@ mod tests {
             ([r#"{"events":[{"id":"7"}]}"#, r#"{"events":[{"id":7}]}"#], r#"{"events":[{"id":"7"}]}"#),
             ([r#"{"events":[{"x":1}]}"#, r#"{"events":[{"x":1}]}"#], r#"{"events":[{"x":1},{"x":1}]}"#),
         ] {
-            assert_eq!(joined(Merge::Events, &bodies), expected, "{bodies:?}");
+            assert_eq!(join(Merge::Events, &bodies), expected, "{bodies:?}");
         }
     }
 
     #[test]
     fn a_single_answer_is_left_as_it_is() {
-        assert_eq!(joined(Merge::Events, &[" not even JSON"]), " not even JSON");
+        assert_eq!(join(Merge::Events, &[" not even JSON"]), " not even JSON");
     }
 
     fn window(from: i64, to: i64) -> Vec<Value> {
@@ -199,7 +199,7 @@ mod tests {
         let parts: Vec<String> =
             [(0, 5), (5, 9), (9, 9), (9, 12)].map(|(from, to)| Value::from(window(from, to)).to_string()).to_vec();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        assert_eq!(joined(Merge::Locations, &parts), Value::from(window(0, 12)).to_string());
+        assert_eq!(join(Merge::Locations, &parts), Value::from(window(0, 12)).to_string());
     }
 
     #[test]
@@ -207,12 +207,12 @@ mod tests {
         let first = r#"[{"locations":[{"t":5,"tag":"1","pid":1},{"t":5,"tag":"1","pid":1}]}]"#;
         // Another player, another tag, a number for a string, no player: the ball.
         let second = r#"[{"n":1, "locations":[{"t":5,"tag":1,"pid":"1"},{"t":5,"tag":"1","pid":2},{"t":5,"tag":"2","pid":1},{"t":5,"tag":"1"}],"m":2}]"#;
-        let kept =
+        let rest =
             r#"{"n":1, "locations":[{"t":5,"tag":"1","pid":2},{"t":5,"tag":"2","pid":1},{"t":5,"tag":"1"}],"m":2}"#;
-        let expected = format!("{},{kept}]", first.strip_suffix(']').unwrap());
-        assert_eq!(joined(Merge::Locations, &[first, second]), expected);
-        assert_eq!(joined(Merge::Locations, &[first, "[]", "null"]), first);
-        assert_eq!(joined(Merge::Locations, &["[]", r#"[{"locations":null}]"#]), r#"[{"locations":null}]"#);
+        let expected = format!("{},{rest}]", first.strip_suffix(']').unwrap());
+        assert_eq!(join(Merge::Locations, &[first, second]), expected);
+        assert_eq!(join(Merge::Locations, &[first, "[]", "null"]), first);
+        assert_eq!(join(Merge::Locations, &["[]", r#"[{"locations":null}]"#]), r#"[{"locations":null}]"#);
     }
 
     #[test]

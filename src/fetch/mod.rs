@@ -95,7 +95,7 @@ impl Payload {
         }
         let join = || {
             let bodies: Vec<&Body> = self.parts.iter().map(|part| &*part.body).collect();
-            merge_json::merge(self.join, &bodies).map(|joined| Arc::new(Body::from(joined)))
+            merge_json::merge(self.join, &bodies).map(|bytes| Arc::new(Body::from(bytes)))
         };
         self.body.get_or_init(join).as_ref().map_err(|error| self.error(error.clone()))
     }

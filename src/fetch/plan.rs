@@ -32,24 +32,24 @@ pub fn plan(
     config: &Config,
 ) -> Result<(Payload, Vec<Unit>)> {
     let time = |name| {
-        let given = rest.iter().find(|(given, _)| given == name);
-        given.and_then(|(_, value)| operation::time(name, value.clone()).ok())
+        let argument = rest.iter().find(|(argument, _)| argument == name);
+        argument.and_then(|(_, value)| operation::time(name, value.clone()).ok())
     };
     let (start, end) = (time("start"), time("end"));
     let mut units = Vec::with_capacity(ids.len());
     for (place, id) in ids.iter().enumerate() {
         let game_id = game_ids.get(place).and_then(Option::as_ref).map(|id| ("game_id", id.as_ref()));
         let of_all = rest.iter().map(|(name, value)| (name.as_str(), Ok(value)));
-        let given: Vec<_> = std::iter::once((name, id.as_ref())).chain(game_id).chain(of_all).collect();
-        let arguments = given.iter().map(|(name, value)| match value {
+        let inputs: Vec<_> = std::iter::once((name, id.as_ref())).chain(game_id).chain(of_all).collect();
+        let arguments = inputs.iter().map(|(name, value)| match value {
             Ok(value) => Ok(((*name).to_owned(), (*value).clone())),
-            Err((_, why)) => Err(Error::Argument(why.clone())),
+            Err((_, reason)) => Err(Error::Argument(reason.clone())),
         });
         let call =
             arguments.collect::<Result<_>>().and_then(|arguments| operation::call(operation, &arguments, config));
         let longest = if call.is_ok() { usize::MAX } else { MAX_UNSENT_ID_CHARS };
         let first = |names: &[&str]| -> Option<String> {
-            let (_, value) = given.iter().find(|(name, _)| names.contains(name))?;
+            let (_, value) = inputs.iter().find(|(name, _)| names.contains(name))?;
             Some(written(value).chars().take(longest).collect())
         };
         let row = Covered {
@@ -64,7 +64,7 @@ pub fn plan(
             ..Covered::default()
         };
         let call = match call {
-            Err(Error::Argument(why)) => Err(Error::Argument(format!("{name}[{place}]: {why}"))),
+            Err(Error::Argument(reason)) => Err(Error::Argument(format!("{name}[{place}]: {reason}"))),
             call => Ok(call?),
         };
         units.push(Unit { call, row });
@@ -81,7 +81,7 @@ fn written(id: &std::result::Result<&Value, &(String, String)>) -> String {
     match id {
         Ok(Value::Text(text)) => text.clone(),
         Ok(other) => other.to_string(),
-        Err((given, _)) => given.clone(),
+        Err((text, _)) => text.clone(),
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::config::ClientOptions;
 
-    fn planned(operation: &str, name: &str, ids: &[Value], rest: &[(&str, Value)]) -> Result<(Payload, Vec<Unit>)> {
+    fn plan_units(operation: &str, name: &str, ids: &[Value], rest: &[(&str, Value)]) -> Result<(Payload, Vec<Unit>)> {
         let config = ClientOptions::default().resolve(&|_| None).unwrap();
         let rest: Arguments = rest.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let ids: Vec<PlannedId> = ids.iter().cloned().map(Ok).collect();
@@ -110,37 +110,37 @@ mod tests {
         let ids = [Value::Text("b".into()), Value::Int(7), Value::Text("b".into())];
         let (start, end) = (1_793_534_400_000, 1_793_534_400_000 + 4_999_000);
         let rest = [("start", Value::Int(start)), ("end", Value::Int(end))];
-        let (_, units) = planned("locations", "session_id", &ids, &rest).unwrap();
+        let (_, units) = plan_units("locations", "session_id", &ids, &rest).unwrap();
         let sessions: Vec<_> = units.iter().map(|unit| unit.row.session_id.clone().unwrap()).collect();
         assert_eq!(sessions, ["b", "7", "b"]);
         // Windows of half an hour, within each unit.
         assert!(units.iter().all(|unit| unit.call.as_ref().unwrap().requests.len() == 3));
         assert_eq!((units[0].row.start, units[0].row.end), (Some(start), Some(end)));
-        let (_, schedule) = planned("broadcast_stats", "schedule_id", &ids[..1], &[]).unwrap();
+        let (_, schedule) = plan_units("broadcast_stats", "schedule_id", &ids[..1], &[]).unwrap();
         assert_eq!(schedule[0].row.game_id.as_deref(), Some("b"));
     }
 
     #[test]
     fn no_ids_are_a_plan_that_knows_its_tables() {
         let (shape, units) =
-            planned("catch_up", "game_id", &[], &[("resources", Value::Text("shots".into()))]).unwrap();
+            plan_units("catch_up", "game_id", &[], &[("resources", Value::Text("shots".into()))]).unwrap();
         assert_eq!((units.len(), shape.tables()), (0, vec!["shots"]));
     }
 
     #[test]
     fn a_wrong_id_is_one_unit_s_failure_and_a_wrong_argument_all_of_them() {
         let ids = [Value::Int(1), Value::Text("a/b".into()), Value::Int(2)];
-        let (_, units) = planned("stats", "session_id", &ids, &[]).unwrap();
+        let (_, units) = plan_units("stats", "session_id", &ids, &[]).unwrap();
         assert_eq!(
             units.iter().map(|unit| unit.row.unit.as_str()).collect::<Vec<_>>(),
             ["stats/1", "stats/a/b", "stats/2"]
         );
         assert_eq!(units.iter().map(|unit| unit.call.is_ok()).collect::<Vec<_>>(), [true, false, true]);
-        let Err(Error::Argument(why)) = &units[1].call else { panic!() };
-        assert!(why.starts_with("session_id[1]: session_id \"a/b\""), "{why}");
+        let Err(Error::Argument(reason)) = &units[1].call else { panic!() };
+        assert!(reason.starts_with("session_id[1]: session_id \"a/b\""), "{reason}");
         let nonsense = [("start", Value::Text("soon".into())), ("end", Value::Int(9))];
-        assert!(refusal(planned("locations", "session_id", &[], &nonsense)).starts_with("start \"soon\""));
-        assert!(refusal(planned("stats", "session_id", &[], &[("x", Value::Int(1))])).contains("no argument"));
+        assert!(refusal(plan_units("locations", "session_id", &[], &nonsense)).starts_with("start \"soon\""));
+        assert!(refusal(plan_units("stats", "session_id", &[], &[("x", Value::Int(1))])).contains("no argument"));
     }
 
     #[test]
@@ -149,8 +149,8 @@ mod tests {
         let ids: Vec<PlannedId> = ["a", "b", "c"].map(|id| Ok(Value::Text(id.into()))).to_vec();
         let games = [Some(Ok(Value::Text("g".into()))), None, Some(Ok(Value::Text("g/".into())))];
         let (_, units) = plan("stats", "session_id", &ids, &games, &Arguments::new(), &config).unwrap();
-        let sent: Vec<_> = units.iter().filter_map(|unit| unit.call.as_ref().ok()).collect();
-        let games: Vec<_> = sent.iter().map(|call| call.requests[0].context.get("game_id")).collect();
+        let calls: Vec<_> = units.iter().filter_map(|unit| unit.call.as_ref().ok()).collect();
+        let games: Vec<_> = calls.iter().map(|call| call.requests[0].context.get("game_id")).collect();
         assert_eq!(games, [Some("g"), None]);
         assert_eq!(units[0].row.game_id.as_deref(), Some("g"));
         assert!(units[2].call.is_err());

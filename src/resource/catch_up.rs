@@ -52,7 +52,7 @@ struct Choice {
     names: Vec<&'static str>,
     /// Of both sports.
     tables: [Vec<&'static Table>; 2],
-    known: Vec<&'static str>,
+    paths: Vec<&'static str>,
     needs: Vec<&'static str>,
 }
 
@@ -77,7 +77,7 @@ static RESOURCES: LazyLock<HashMap<String, [Resource; 2]>> = LazyLock::new(|| {
             name: CATCH_UP.name,
             roots,
             tables,
-            paths: &choice.known,
+            paths: &choice.paths,
             cache: PlanCache::new(),
         });
         (choice.names.join(","), sports)
@@ -89,22 +89,22 @@ impl Choice {
     fn of(names: &[&'static str]) -> Self {
         let of_part = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
         let is_requested = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
-        let tables = |whole: &'static Resource| {
+        let tables = |resource: &'static Resource| {
             names
                 .iter()
-                .flat_map(|name| whole.tables.iter().copied().filter(|table| of_part(table.rows, name)))
+                .flat_map(|name| resource.tables.iter().copied().filter(|table| of_part(table.rows, name)))
                 .collect()
         };
         Choice {
             names: names.to_vec(),
             tables: [tables(&CATCH_UP), tables(&FOOTBALL_CATCH_UP)],
-            known: CATCH_UP.paths.iter().copied().filter(is_requested).collect(),
+            paths: CATCH_UP.paths.iter().copied().filter(is_requested).collect(),
             needs: names.iter().flat_map(|name| NEEDS.iter().copied().filter(|path| of_part(path, name))).collect(),
         }
     }
 }
 
-/// Whose line it is.
+/// The player or team of a line.
 const PLAYER: [Col; 8] = [
     col("team_id", Int64, "stats[].tid"),
     absent("team_name", Text),

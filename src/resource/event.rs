@@ -10,7 +10,7 @@ pub(crate) static TEAM_EVENTS: Resource = Resource::new(
     &[root("events[?]"), root("[]"), root("").needs(&["id"])],
     &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
 )
-.paths(KNOWN);
+.paths(KNOWN_PATHS);
 
 /// A game (or a practice) by its own link.
 pub(crate) static GAME: Resource = Resource::new(
@@ -18,9 +18,9 @@ pub(crate) static GAME: Resource = Resource::new(
     &[root("").needs(&["id"]), root("[]").not_empty(), root("events[?]").not_empty()],
     &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
 )
-.paths(KNOWN);
+.paths(KNOWN_PATHS);
 
-const KNOWN: &[&str] = &["results[]._possessions_summary"];
+const KNOWN_PATHS: &[&str] = &["results[]._possessions_summary"];
 
 const IS_GAME: Col = member("is_game_event", Bool).doc("Whether the event is a game");
 const IS_PRACTICE: Col = member("is_practice_event", Bool).doc("Whether the event is a practice");
@@ -33,14 +33,14 @@ const GAME_ID: Col = derive("game_id", Text, &GAME_ID_OF_EVENT)
 static GAME_ID_OF_EVENT: Derivation =
     Derivation { inputs: &["event_id", "is_game_event", "is_practice_event", "self_link"], make: game_id_of_event };
 
-/// An event is a game if it says so; if it says nothing, if its own link or the request does.
+/// An event is a game if its flags state it; without flags, if its own link or the request does.
 fn game_id_of_event(inputs: &[ArrayRef], context: &Context) -> ArrayRef {
     let id = inputs[0].as_string::<i32>();
     let (game, practice) = (inputs[1].as_boolean(), inputs[2].as_boolean());
     let link = inputs[3].as_string::<i32>();
-    let said = |flags: &BooleanArray, row: usize| flags.is_valid(row).then(|| flags.value(row));
+    let flag = |flags: &BooleanArray, row: usize| flags.is_valid(row).then(|| flags.value(row));
     let rows = (0..id.len()).map(|row| {
-        let is_game = match (said(game, row), said(practice, row)) {
+        let is_game = match (flag(game, row), flag(practice, row)) {
             (Some(game), _) => game,
             (None, Some(true)) => false,
             (None, _) => {

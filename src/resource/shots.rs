@@ -29,7 +29,7 @@ fn points(inputs: &[ArrayRef], _: &Context) -> ArrayRef {
     let (makes, threes) = (inputs[0].as_boolean().iter(), inputs[1].as_boolean().iter());
     let points = makes.zip(threes).zip(inputs[2].as_primitive::<Int64Type>()).map(|row| match row {
         ((Some(false), _), _) => Some(0),
-        (_, Some(given)) if given >= 0 => Some(given),
+        (_, Some(value)) if value >= 0 => Some(value),
         ((None, _), Some(_)) => Some(0),
         ((Some(true), Some(three)), _) => Some(if three { 3 } else { 2 }),
         _ => None,

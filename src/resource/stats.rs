@@ -3,7 +3,7 @@
 use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat, key, request, root, table};
 
 pub(crate) static STATS: Resource =
-    Resource::new("stats", &[root("teams[]"), root("[]").not_empty()], &[&PLAYER_STATS, &BOX_SCORE]).paths(KNOWN);
+    Resource::new("stats", &[root("teams[]"), root("[]").not_empty()], &[&PLAYER_STATS, &BOX_SCORE]).paths(KNOWN_PATHS);
 
 /// The same for one team, which is the body itself.
 pub(crate) static TEAM_GAME_STATS: Resource = Resource::new(
@@ -11,7 +11,7 @@ pub(crate) static TEAM_GAME_STATS: Resource = Resource::new(
     &[root("").needs(&["player_stats[]"]), root("teams[]"), root("[]").not_empty()],
     &[&PLAYER_STATS, &BOX_SCORE],
 )
-.paths(KNOWN);
+.paths(KNOWN_PATHS);
 
 /// The same two bodies of football.
 pub(crate) static FOOTBALL_STATS: Resource =
@@ -19,7 +19,7 @@ pub(crate) static FOOTBALL_STATS: Resource =
 pub(crate) static FOOTBALL_TEAM_GAME_STATS: Resource =
     Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], cache: PlanCache::new(), ..TEAM_GAME_STATS };
 
-pub(super) const KNOWN: &[&str] =
+pub(super) const KNOWN_PATHS: &[&str] =
     &["logo_image_link", "player_stats[].player_details.id", "player_stats[].player_details.profile_image_link"];
 
 pub(super) const SESSION_ID: Col = request("session_id", Text).doc("Id of the requested session");
@@ -41,7 +41,7 @@ const GAMES_PLAYED: Col = col("games_played", Count, "player_stats[].games_playe
     .doc("Number of games in the requested range")
     .unit("games");
 
-/// Whose line it is.
+/// The player or team of a line.
 pub(super) const PLAYER: [Col; 10] =
     [SESSION_ID, GAME_ID, TEAM_ID, TEAM_NAME, PLAYER_ID, FIRST_NAME, LAST_NAME, IS_TEAM_TOTAL, VERSION, GAMES_PLAYED];
 

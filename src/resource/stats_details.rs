@@ -1,16 +1,16 @@
 //! Stat occurrences of a session or a whole game.
 
 use super::stats::{
-    FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, KNOWN, LAST_NAME, PLAYER_ID, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION,
+    FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, KNOWN_PATHS, LAST_NAME, PLAYER_ID, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION,
 };
 use tables::{Resource, Table, Ty::*, col, key, root, table};
 
 pub(crate) static STATS_DETAILS: Resource =
-    Resource::new("stats_details", &[root("teams[]"), root("[]").not_empty()], &[&STAT_EVENTS]).paths(KNOWN);
+    Resource::new("stats_details", &[root("teams[]"), root("[]").not_empty()], &[&STAT_EVENTS]).paths(KNOWN_PATHS);
 
 /// Undocumented; read like a session's details if it has their shape.
 pub(crate) static GAME_STATS_DETAILS: Resource =
-    Resource::new("game_stats_details", &[root("teams[]"), root("[]").not_empty()], &[&STAT_EVENTS]).paths(KNOWN);
+    Resource::new("game_stats_details", &[root("teams[]"), root("[]").not_empty()], &[&STAT_EVENTS]).paths(KNOWN_PATHS);
 
 static STAT_EVENTS: Table =
     table("stat_events", "player_stats[].stats{}[]").doc("One row for each occurrence of a stat.").columns(&[

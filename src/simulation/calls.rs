@@ -98,10 +98,10 @@ pub(super) async fn batch(world: Arc<World>, transport: Transport, drift: Arc<Dr
             }
             for (outcome, path) in outcomes.iter().zip(&paths) {
                 let response = outcome.response.as_ref().and_then(|(payload, _)| payload.parts.first());
-                if !outcome.covered.unit.ends_with(path.as_str()) || outcome.error.is_some() == response.is_some() {
+                if !outcome.coverage.unit.ends_with(path.as_str()) || outcome.error.is_some() == response.is_some() {
                     world.fail(format!(
                         "coverage: the position of {path} has {:?}, {:?}",
-                        outcome.covered.unit, outcome.error
+                        outcome.coverage.unit, outcome.error
                     ));
                 }
                 if response.is_some_and(|response| !is_response_to(response, path)) {

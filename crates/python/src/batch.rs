@@ -304,5 +304,5 @@ fn unit<'py>(py: Python<'py>, done: UnitOutcome) -> PyResult<Bound<'py, PyTuple>
     if let (Some(payload), Some(error)) = (&payload, &error) {
         error.setattr("payload", payload)?;
     }
-    (payload, error, CoverageRow(done.covered)).into_pyobject(py)
+    (payload, error, CoverageRow(done.coverage)).into_pyobject(py)
 }

@@ -31,8 +31,8 @@ fn columns(table: &Table, random: &mut Random) -> Option<Vec<String>> {
         names.extend(["LBTO", "é", "new_1"].map(String::from));
     }
     random.shuffle(&mut names);
-    let wanted = random.below(names.len().min(6) + 1);
-    names.truncate(wanted);
+    let count = random.below(names.len().min(6) + 1);
+    names.truncate(count);
     Some(names)
 }
 
@@ -91,12 +91,12 @@ pub(super) fn check_schema_holds(resource: &'static Resource, text: &[u8], conte
 /// One pass for all tables returns what a pass for each does, or the first error of these.
 pub(super) fn one_pass_equals_several(resource: &'static Resource, text: &[u8], context: &Context) {
     let together = decode_all(resource, &Body::from(text), context);
-    let alone = |table: &&'static Table| decode(resource, table.name, None, &Body::from(text), context);
-    match (together, resource.tables.iter().map(alone).collect::<Result<Vec<_>, _>>()) {
-        (Ok(together), Ok(alone)) => {
-            assert_eq!(together, alone, "{}", String::from_utf8_lossy(text));
+    let decode_single = |table: &&'static Table| decode(resource, table.name, None, &Body::from(text), context);
+    match (together, resource.tables.iter().map(decode_single).collect::<Result<Vec<_>, _>>()) {
+        (Ok(together), Ok(separate)) => {
+            assert_eq!(together, separate, "{}", String::from_utf8_lossy(text));
         }
-        (together, alone) => assert_eq!(together.err(), alone.err(), "{}", String::from_utf8_lossy(text)),
+        (together, separate) => assert_eq!(together.err(), separate.err(), "{}", String::from_utf8_lossy(text)),
     }
 }
 
@@ -113,15 +113,15 @@ pub(super) fn compare(resource: &'static Resource, tables: &[&'static Table], te
     }
     one_pass_equals_several(resource, text, &context(random));
     // A body that a pass has validated is only skipped by the others.
-    let known = Body::from(text);
+    let checked_body = Body::from(text);
     if random.chance(50) {
-        let _ = check_schema(resource, &known, Some(&complete()));
+        let _ = check_schema(resource, &checked_body, Some(&complete()));
     }
     for table in tables {
         let (context, columns) = (context(random), columns(table, random));
         let expected = oracle::decode(resource, table, columns.as_deref(), &value, &context);
         // Twice: the second time with the hints of the first.
-        for body in [&Body::from(text), &Body::from(text), &known] {
+        for body in [&Body::from(text), &Body::from(text), &checked_body] {
             let read = decode(resource, table.name, columns.as_deref(), body, &context);
             match (&read, &expected) {
                 (Ok(read), Ok(expected)) => {

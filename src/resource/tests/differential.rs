@@ -43,7 +43,7 @@ proptest! {
         let mut random = Random(seed);
         for resource in resources(&mut random) {
             for root in resource.roots {
-                let manner = Manner { wrong: random.pick(&[1, 5]), ..Manner::any(&mut random) };
+                let manner = Manner { invalid: random.pick(&[1, 5]), ..Manner::any(&mut random) };
                 let text = generator::body(resource, root, manner, &mut random);
                 compare(resource, resource.tables, text.as_bytes(), &mut random);
             }
@@ -67,7 +67,7 @@ proptest! {
         let mut random = Random(seed);
         for resource in resources(&mut random) {
             let root = &random.pick(resource.roots);
-            let manner = Manner { most: 2, ..Manner::any(&mut random) };
+            let manner = Manner { max_items: 2, ..Manner::any(&mut random) };
             let text = generator::body(resource, root, manner, &mut random).into_bytes();
             for _ in 0..if cfg!(miri) { 1 } else { 8 } {
                 let mut text = text.clone();
@@ -98,7 +98,7 @@ fn a_body_cut_anywhere_is_reported_as_ending_early() {
     let mut random = Random(11);
     for resource in resources(&mut random) {
         for root in resource.roots {
-            let manner = Manner { most: 2, odd: 10, ..Manner::any(&mut random) };
+            let manner = Manner { max_items: 2, unusual: 10, ..Manner::any(&mut random) };
             let text = generator::body(resource, root, manner, &mut random);
             let text = text.trim_start_matches('\u{feff}').trim().as_bytes();
             for end in 0..text.len() {
@@ -129,8 +129,8 @@ fn one_pass_over_a_usual_body_shows_that_it_decodes() {
     let mut random = Random(5);
     for resource in resources(&mut random) {
         for root in resource.roots {
-            let usual = Manner { missing: 0, null: 0, unknown: 0, odd: 0, ..Manner::any(&mut random) };
-            let body = Body::from(generator::body(resource, root, usual, &mut random).as_bytes());
+            let manner = Manner { missing: 0, null: 0, unknown_keys: 0, unusual: 0, ..Manner::any(&mut random) };
+            let body = Body::from(generator::body(resource, root, manner, &mut random).as_bytes());
             let tables: Result<Vec<_>, _> =
                 resource.tables.iter().map(|table| decode(resource, table.name, None, &body, &complete())).collect();
             let rows = match tables {
@@ -139,9 +139,9 @@ fn one_pass_over_a_usual_body_shows_that_it_decodes() {
                 Err(error) if error.to_string().contains("out of range") => continue,
                 Err(error) => panic!("{error}"),
             };
-            let found = check_schema(resource, &body, Some(&complete())).unwrap();
+            let check = check_schema(resource, &body, Some(&complete())).unwrap();
             assert_eq!(
-                (found.rows, found.unknown_fields),
+                (check.rows, check.unknown_fields),
                 (Some(rows), vec![]),
                 "{} at {:?}",
                 resource.name,

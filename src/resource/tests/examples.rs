@@ -70,10 +70,10 @@ fn a_number_that_is_not_whole_is_null_where_it_counts_and_cut_where_it_is_a_time
             batch["start_timestamp"].as_primitive::<arrow_array::types::TimestampMillisecondType>().iter().next();
         let context = Context::default().with("session_id", "s-1");
         let body = Body::from(body.as_bytes());
-        let found = tables::check_schema(&possessions::POSSESSIONS, &body, Some(&context)).unwrap();
-        assert_eq!(found.rows, Some(1));
-        assert_eq!(found.unknown_fields, unknown_fields(&possessions::POSSESSIONS, &body).unwrap());
-        let paths: Vec<String> = found.unknown_fields.into_iter().map(|unknown| unknown.path).collect();
+        let check = tables::check_schema(&possessions::POSSESSIONS, &body, Some(&context)).unwrap();
+        assert_eq!(check.rows, Some(1));
+        assert_eq!(check.unknown_fields, unknown_fields(&possessions::POSSESSIONS, &body).unwrap());
+        let paths: Vec<String> = check.unknown_fields.into_iter().map(|field| field.path).collect();
         assert_eq!(integers(&batch, "turnover"), [Some(1)]);
         (integers(&batch, "passes")[0], start.unwrap(), paths)
     };
@@ -81,8 +81,8 @@ fn a_number_that_is_not_whole_is_null_where_it_counts_and_cut_where_it_is_a_time
     let start = "teams[].possessions[].start_timestamp (not a whole number)";
     assert_eq!(possession("2", "7"), (Some(2), Some(7), vec![]));
     assert_eq!(possession("2.0", "\"7\""), (Some(2), Some(7), vec![]));
-    for odd in ["2.5", "\"2.5\"", "1e30", "-1e-1", "92233720368547758080"] {
-        assert_eq!(possession(odd, "7"), (None, Some(7), vec![passes.to_string()]), "{odd}");
+    for count in ["2.5", "\"2.5\"", "1e30", "-1e-1", "92233720368547758080"] {
+        assert_eq!(possession(count, "7"), (None, Some(7), vec![passes.to_string()]), "{count}");
     }
     for (time, cut) in [("1700000000000.75", Some(1_700_000_000_000)), ("-0.5", Some(-1)), ("1e30", None)] {
         assert_eq!(possession("1", time), (Some(1), cut, vec![start.to_string()]), "{time}");
@@ -266,16 +266,16 @@ fn codes_that_nobody_declared_become_columns_by_name() {
     let schema = batch.schema();
     let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
     let box_score = stats::STATS.tables.iter().find(|table| table.name == "box_score").unwrap();
-    let declared = box_score.cols.iter().map(|col| col.name);
-    assert_eq!(names, declared.chain(["AAA", "ZZZ"]).collect::<Vec<_>>());
+    let declared_names = box_score.cols.iter().map(|col| col.name);
+    assert_eq!(names, declared_names.chain(["AAA", "ZZZ"]).collect::<Vec<_>>());
     assert_eq!(floats(&batch, "AAA"), [None, Some(3.0), None]);
     assert_eq!(floats(&batch, "ZZZ"), [Some(1.0), None, None]);
-    let asked = |columns: &[&str]| {
+    let decode_columns = |columns: &[&str]| {
         let columns: Vec<String> = columns.iter().map(|c| c.to_string()).collect();
         decode(&stats::STATS, "box_score", Some(&columns), &Body::from(body.as_bytes()), &Context::default())
     };
-    assert_eq!(asked(&["ZZZ", "player_id"]).unwrap().num_columns(), 2);
-    assert!(matches!(asked(&["BBB"]), Err(DecodeError::NoColumn { .. })));
+    assert_eq!(decode_columns(&["ZZZ", "player_id"]).unwrap().num_columns(), 2);
+    assert!(matches!(decode_columns(&["BBB"]), Err(DecodeError::NoColumn { .. })));
 }
 
 #[test]
@@ -289,8 +289,8 @@ fn a_derived_column_is_made_without_showing_what_it_reads() {
 #[test]
 fn undeclared_fields_and_renamed_containers_are_reported_once() {
     let report = |resource, body: &str| -> Vec<String> {
-        let found = unknown_fields(resource, &Body::from(body.as_bytes())).unwrap();
-        found.into_iter().map(|unknown| unknown.path).collect()
+        let fields = unknown_fields(resource, &Body::from(body.as_bytes())).unwrap();
+        fields.into_iter().map(|field| field.path).collect()
     };
     let body = r#"{"teams":[{"id":1,"new":{"deep":1},"player_stats":[{"id":2,"stats":{"FG":[{"x":1,"w":2}]}}]},{"new":3}],"meta":null}"#;
     assert_eq!(
@@ -311,8 +311,8 @@ fn undeclared_fields_and_renamed_containers_are_reported_once() {
 #[test]
 fn an_unknown_field_comes_with_an_example_s_type_and_place() {
     let report = |body: &str| -> Vec<(String, Option<&str>, usize)> {
-        let found = unknown_fields(&team::TEAMS, &Body::from(body.as_bytes())).unwrap();
-        found.into_iter().map(|unknown| (unknown.path, unknown.kind, unknown.offset)).collect()
+        let fields = unknown_fields(&team::TEAMS, &Body::from(body.as_bytes())).unwrap();
+        fields.into_iter().map(|field| (field.path, field.kind, field.offset)).collect()
     };
     for (value, kind) in [
         ("\"x\"", "string"),
@@ -386,9 +386,9 @@ fn an_object_whose_keys_are_data_is_one_value() {
 #[test]
 fn a_map_has_the_parts_that_arrow_names() {
     let schema = tables::schema(play_by_play::PLAY_BY_PLAY.tables[0]);
-    let DataType::Map(entries, sorted) = schema.field_with_name("stats").unwrap().data_type() else { panic!() };
+    let DataType::Map(entries, is_sorted) = schema.field_with_name("stats").unwrap().data_type() else { panic!() };
     let parts = vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Float64, true)];
-    assert_eq!((entries.as_ref(), *sorted), (&Field::new("entries", DataType::Struct(parts.into()), false), false));
+    assert_eq!((entries.as_ref(), *is_sorted), (&Field::new("entries", DataType::Struct(parts.into()), false), false));
 }
 
 static ABOVE: Resource =
@@ -506,17 +506,17 @@ fn a_session_s_shots_have_no_points_given() {
 #[test]
 fn a_body_is_validated_again_until_all_of_it_was_valid() {
     let context = Context::default();
-    let asked = ["team_id".to_string()];
-    let broken = Body::from(&br#"{"teams":[{"id":1,"x":[[01]]}]}"#[..]);
+    let columns = ["team_id".to_string()];
+    let invalid = Body::from(&br#"{"teams":[{"id":1,"x":[[01]]}]}"#[..]);
     for _ in 0..2 {
         // Skipped values are not validated.
-        assert!(decode(&team::TEAMS, "teams", Some(&asked), &broken, &context).is_ok());
-        assert!(decode(&team::TEAMS, "teams", None, &broken, &context).is_err());
-        assert!(unknown_fields(&team::TEAMS, &broken).is_err());
+        assert!(decode(&team::TEAMS, "teams", Some(&columns), &invalid, &context).is_ok());
+        assert!(decode(&team::TEAMS, "teams", None, &invalid, &context).is_err());
+        assert!(unknown_fields(&team::TEAMS, &invalid).is_err());
     }
-    for whole in [true, false] {
+    for decodes in [true, false] {
         let mut body = Body::from(&br#"{"teams":[{"id":1,"x":[[1]]}]}"#[..]);
-        if whole {
+        if decodes {
             decode(&team::TEAMS, "teams", None, &body, &context).unwrap();
         } else {
             unknown_fields(&team::TEAMS, &body).unwrap();
@@ -557,20 +557,20 @@ fn a_table_is_the_same_whichever_pass_over_its_body_was_first() {
     let read = |body: &Body, tables: &[&'static Table]| {
         decode_in_one_pass(resource, tables, body, &context).unwrap_or_else(|| panic!("{text}"))
     };
-    let alone: Vec<RecordBatch> =
+    let expected: Vec<RecordBatch> =
         resource.tables.iter().flat_map(|table| read(&Body::from(text.as_bytes()), &[table])).collect();
     for first in 0..5 {
         let body = Body::from(text.as_bytes());
         match first {
             0..3 => drop(read(&body, &resource.tables[first..=first])),
-            3 => assert_eq!(read(&body, resource.tables), alone),
+            3 => assert_eq!(read(&body, resource.tables), expected),
             _ => drop(unknown_fields(resource, &body).unwrap()),
         }
         assert!(body.is_validated(), "{first}");
-        for (table, alone) in resource.tables.iter().zip(&alone).rev() {
-            assert_eq!(read(&body, &[table]), std::slice::from_ref(alone), "{} after {first}", table.name);
+        for (table, batch) in resource.tables.iter().zip(&expected).rev() {
+            assert_eq!(read(&body, &[table]), std::slice::from_ref(batch), "{} after {first}", table.name);
         }
-        assert_eq!(read(&body, resource.tables), alone, "all after {first}");
+        assert_eq!(read(&body, resource.tables), expected, "all after {first}");
     }
 }
 
@@ -588,8 +588,8 @@ fn one_pass_is_enough_where_every_table_is_read_at_once() {
                     let body = Body::from(text.as_bytes());
                     decode_in_one_pass(resource, tables, &body, &context)
                 };
-                let alone = resource.tables.iter().map(|table| read(&[table])).collect::<Option<Vec<_>>>();
-                assert_eq!(read(resource.tables), alone.map(|tables| tables.concat()), "{} {text}", resource.name);
+                let separate = resource.tables.iter().map(|table| read(&[table])).collect::<Option<Vec<_>>>();
+                assert_eq!(read(resource.tables), separate.map(|tables| tables.concat()), "{} {text}", resource.name);
             }
         }
     }
@@ -601,8 +601,8 @@ fn a_fault_in_one_table_is_that_table_s_alone() {
     let context = Context::default().with("session_id", "s-1");
     let resource = &possessions::POSSESSIONS;
     let body = Body::from(text.as_bytes());
-    let alone = decode(resource, "possession_events", None, &body, &context).unwrap_err();
-    assert_eq!(decode_all(resource, &body, &context).unwrap_err(), alone);
+    let expected = decode(resource, "possession_events", None, &body, &context).unwrap_err();
+    assert_eq!(decode_all(resource, &body, &context).unwrap_err(), expected);
     for name in ["possessions", "possession_players"] {
         assert!(decode(resource, name, None, &body, &context).is_ok(), "{name}");
     }

@@ -14,21 +14,21 @@ pub(crate) fn resource(bytes: &[u8]) {
     let resource = RESOURCES[usize::from(*number) % RESOURCES.len()];
     let mut random = Random(u64::from(*seed));
     // One is usually enough, and several times as fast.
-    let one = [random.pick(resource.tables)];
-    let tables = if *seed == 0 { resource.tables } else { &one };
+    let single = [random.pick(resource.tables)];
+    let tables = if *seed == 0 { resource.tables } else { &single };
     let body = Body::from(text);
-    let unknown = unknown_fields(resource, &body);
+    let fields = unknown_fields(resource, &body);
     check_schema_holds(resource, text, &complete());
     match serde_json::from_slice::<Value>(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)) {
         Ok(value) => {
-            assert_eq!(unknown.is_ok(), oracle::has_root(resource, &value), "{unknown:?}");
+            assert_eq!(fields.is_ok(), oracle::has_root(resource, &value), "{fields:?}");
             compare(resource, tables, text, &mut random);
         }
         Err(error) => {
             let is_json = beyond_serde(&error);
             let syntax_error = syntax_error(&body).map(DecodeError::from);
             assert!(is_json || syntax_error.is_some(), "{error}");
-            assert!(syntax_error.is_none() || unknown.as_ref().err() == syntax_error.as_ref(), "{unknown:?}");
+            assert!(syntax_error.is_none() || fields.as_ref().err() == syntax_error.as_ref(), "{fields:?}");
             for table in tables {
                 let read = decode(resource, table.name, None, &body, &complete());
                 assert!(syntax_error.is_none() || read.as_ref().err() == syntax_error.as_ref(), "{}", table.name);
@@ -39,8 +39,8 @@ pub(crate) fn resource(bytes: &[u8]) {
                     );
                 }
                 // Skipped values are not validated, so this may succeed, but must not panic.
-                let some = [table.cols[random.below(table.cols.len())].name.to_string()];
-                let _ = decode(resource, table.name, Some(&some), &body, &complete());
+                let columns = [table.cols[random.below(table.cols.len())].name.to_string()];
+                let _ = decode(resource, table.name, Some(&columns), &body, &complete());
             }
         }
     }

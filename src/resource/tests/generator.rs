@@ -8,7 +8,7 @@ use tables::{Resource, Root, Src, Ty};
 #[derive(Default, Clone)]
 struct Shape {
     fields: Vec<(&'static str, Shape)>,
-    each: Option<(Segment, Box<Shape>)>,
+    item: Option<(Segment, Box<Shape>)>,
     map: Option<Box<Shape>>,
     types: Vec<Ty>,
     required: bool,
@@ -21,8 +21,8 @@ impl Shape {
         let mut shape = Shape { needs_element: place.needs_element, ..Shape::default() };
         let root = path::parse(place.path);
         // A body without its root is an error, and shows nothing else.
-        for needed in place.needs.iter().map(|need| need.trim_end_matches("[]")) {
-            shape.at(&path::parse(needed)).required = true;
+        for key in place.needs.iter().map(|need| need.trim_end_matches("[]")) {
+            shape.at(&path::parse(key)).required = true;
         }
         if let Some(leading @ Segment::Key(_)) = root.first() {
             shape.at(&[*leading]).required = true;
@@ -51,7 +51,7 @@ impl Shape {
                 &mut shape.fields[at].1
             }
             Segment::Map => shape.map.get_or_insert_default(),
-            kind => &mut shape.each.get_or_insert_with(|| (*kind, Box::default())).1,
+            kind => &mut shape.item.get_or_insert_with(|| (*kind, Box::default())).1,
         })
     }
 }
@@ -61,16 +61,16 @@ impl Shape {
 pub(super) struct Manner {
     pub missing: usize,
     pub null: usize,
-    pub unknown: usize,
-    pub(crate) shuffled: bool,
+    pub unknown_keys: usize,
+    pub(crate) is_shuffled: bool,
     /// Wrong kinds and missing ids: the body may be an error.
-    pub wrong: usize,
+    pub invalid: usize,
     /// Keys said twice.
     pub policy: usize,
     /// Numbers as text, integers as floats, escapes where none are needed.
-    pub odd: usize,
+    pub unusual: usize,
     pub(crate) spaces: Spaces,
-    pub most: usize,
+    pub max_items: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,13 +87,13 @@ impl Manner {
         Manner {
             missing: percent(random),
             null: percent(random),
-            unknown: percent(random),
-            shuffled: random.chance(50),
-            wrong: 0,
+            unknown_keys: percent(random),
+            is_shuffled: random.chance(50),
+            invalid: 0,
             policy: 0,
-            odd: percent(random),
+            unusual: percent(random),
             spaces: random.pick(&[Spaces::None, Spaces::One, Spaces::Indented, Spaces::Wild]),
-            most: random.pick(&[1, 3, 6]),
+            max_items: random.pick(&[1, 3, 6]),
         }
     }
 }
@@ -194,7 +194,7 @@ impl JsonWriter<'_> {
         }
     }
 
-    fn list<T>(&mut self, spans: [char; 2], items: Vec<T>, mut each: impl FnMut(&mut Self, T)) {
+    fn list<T>(&mut self, spans: [char; 2], items: Vec<T>, mut write: impl FnMut(&mut Self, T)) {
         self.text.push(spans[0]);
         self.depth += 1;
         let empty = items.is_empty();
@@ -206,7 +206,7 @@ impl JsonWriter<'_> {
                 }
             }
             self.space();
-            each(self, item);
+            write(self, item);
             if self.manner.spaces == Spaces::Wild {
                 self.space();
             }
@@ -219,21 +219,21 @@ impl JsonWriter<'_> {
     }
 
     fn value(&mut self, shape: &Shape, present: bool) {
-        if !present && self.random.chance(self.manner.wrong) {
+        if !present && self.random.chance(self.manner.invalid) {
             return self.anything();
         }
         if !present && !shape.required && self.random.chance(self.manner.null) {
             return self.text.push_str("null");
         }
-        if let Some((kind, each)) = &shape.each {
-            let count = self.random.below(self.manner.most + 1).max(usize::from(shape.needs_element));
+        if let Some((kind, item)) = &shape.item {
+            let count = self.random.below(self.manner.max_items + 1).max(usize::from(shape.needs_element));
             if *kind == Segment::EachOrOne && self.random.chance(30) {
-                return self.value(each, true);
+                return self.value(item, true);
             }
             // A null element would lack its ids.
             self.list(['[', ']'], vec![(); count], |w, ()| {
-                let right = !w.random.chance(w.manner.wrong);
-                w.value(each, right);
+                let right = !w.random.chance(w.manner.invalid);
+                w.value(item, right);
             });
         } else if !shape.fields.is_empty() || shape.map.is_some() {
             self.object(shape);
@@ -250,25 +250,25 @@ impl JsonWriter<'_> {
         }
         let mut members = Vec::new();
         for (key, field) in &shape.fields {
-            let wrong = self.random.chance(self.manner.wrong);
+            let is_invalid = self.random.chance(self.manner.invalid);
             let leads = self.depth == 0 && shape.fields.len() == 1;
-            if leads || (field.required && !wrong) || !self.random.chance(self.manner.missing) {
+            if leads || (field.required && !is_invalid) || !self.random.chance(self.manner.missing) {
                 members.push(Member::Field(key, field));
             }
         }
         if let Some(entry) = &shape.map {
             for code in CODES {
-                let declared = shape.fields.iter().any(|(k, _)| k == code);
-                if !declared && self.random.below(CODES.len()) < self.manner.most {
+                let is_declared = shape.fields.iter().any(|(k, _)| k == code);
+                if !is_declared && self.random.below(CODES.len()) < self.manner.max_items {
                     members.push(Member::Entry((*code).into(), entry));
                 }
             }
         }
         // Each value of a map is an element, known or not.
-        while shape.map.is_none() && self.random.chance(self.manner.unknown) {
+        while shape.map.is_none() && self.random.chance(self.manner.unknown_keys) {
             members.push(Member::UnknownPath);
         }
-        if self.manner.shuffled {
+        if self.manner.is_shuffled {
             self.random.shuffle(&mut members);
         }
         if !members.is_empty() && self.random.chance(self.manner.policy) {
@@ -282,7 +282,7 @@ impl JsonWriter<'_> {
         self.list(['{', '}'], members, |w, member| match member {
             Member::Field(key, field) => {
                 w.key(key);
-                let leads = w.depth == 1 && field.each.is_some();
+                let leads = w.depth == 1 && field.item.is_some();
                 w.value(field, leads);
             }
             Member::Entry(key, entry) => {
@@ -312,7 +312,7 @@ impl JsonWriter<'_> {
 
     fn string(&mut self, text: &str) {
         self.text.push('"');
-        let escape = self.random.chance(self.manner.odd);
+        let escape = self.random.chance(self.manner.unusual);
         for c in text.chars() {
             match c {
                 '"' | '\\' => self.text.extend(['\\', c]),
@@ -336,16 +336,16 @@ impl JsonWriter<'_> {
             3 => 1_700_000_000_000 + self.random.below(1_000_000_000) as i64,
             _ => self.random.word() as i64 >> 12,
         };
-        if !self.random.chance(self.manner.odd) {
+        if !self.random.chance(self.manner.unusual) {
             return self.text.push_str(&value.to_string());
         }
-        let odd = match self.random.below(4) {
+        let text = match self.random.below(4) {
             0 => format!("\"{value}\""),
             1 => format!("{value}.0"),
             2 => format!("{value}e0"),
             _ => format!("\"{value}.00\""),
         };
-        self.text.push_str(&odd);
+        self.text.push_str(&text);
     }
 
     fn float(&mut self) {
@@ -357,7 +357,7 @@ impl JsonWriter<'_> {
             4 => format!("{}", f64::from_bits(self.random.word() >> 2)),
             _ => format!("0.{:017}", self.random.below(1_000_000_000)),
         };
-        if self.random.chance(self.manner.odd) {
+        if self.random.chance(self.manner.unusual) {
             self.text.push_str(&format!("\"{text}\""));
         } else {
             self.text.push_str(&text);
@@ -366,32 +366,32 @@ impl JsonWriter<'_> {
 
     /// A value that all of these types accept.
     fn leaf(&mut self, types: &[Ty]) {
-        let has = |wanted: fn(&Ty) -> bool| types.iter().any(wanted);
-        if has(|t| matches!(t, Ty::Int64 | Ty::Count | Ty::IsTeamTotal | Ty::TimestampMs | Ty::Int32)) {
+        let has_type = |predicate: fn(&Ty) -> bool| types.iter().any(predicate);
+        if has_type(|t| matches!(t, Ty::Int64 | Ty::Count | Ty::IsTeamTotal | Ty::TimestampMs | Ty::Int32)) {
             self.integer();
-        } else if has(|t| *t == Ty::Float64) {
+        } else if has_type(|t| *t == Ty::Float64) {
             self.float();
-        } else if has(|t| *t == Ty::MapFloat64) {
+        } else if has_type(|t| *t == Ty::MapFloat64) {
             self.entries();
-        } else if has(|t| *t == Ty::IsMake) {
+        } else if has_type(|t| *t == Ty::IsMake) {
             let words = ["\"MAKE\"", "\"MISS\"", "true", "false", "\"BLOCKED\"", "\"M\\u0041KE\"", "0"];
             let word = self.random.pick(&words);
             self.text.push_str(word);
-        } else if has(|t| *t == Ty::Bool) {
-            let odd = self.random.chance(self.manner.odd);
-            let text = self.random.pick(if odd { &["1", "0", "1.0"] } else { &["true", "false", "true"] });
+        } else if has_type(|t| *t == Ty::Bool) {
+            let is_unusual = self.random.chance(self.manner.unusual);
+            let text = self.random.pick(if is_unusual { &["1", "0", "1.0"] } else { &["true", "false", "true"] });
             self.text.push_str(text);
-        } else if has(|t| *t == Ty::ClockSeconds) {
-            if self.random.chance(self.manner.odd) {
+        } else if has_type(|t| *t == Ty::ClockSeconds) {
+            if self.random.chance(self.manner.unusual) {
                 let clock = self.random.below(900).to_string();
                 self.text.push_str(&clock);
             } else {
                 let clock = self.random.pick(CLOCKS);
                 self.string(clock);
             }
-        } else if has(|t| matches!(t, Ty::LinkFrom | Ty::LinkTo)) {
+        } else if has_type(|t| matches!(t, Ty::LinkFrom | Ty::LinkTo)) {
             self.string(LINKS[0]);
-        } else if has(|t| matches!(t, Ty::Links | Ty::LinkId)) {
+        } else if has_type(|t| matches!(t, Ty::Links | Ty::LinkId)) {
             let link = |w: &mut Self| {
                 let link = w.random.pick(LINKS);
                 w.string(link);
@@ -404,12 +404,12 @@ impl JsonWriter<'_> {
                     if w.random.chance(w.manner.null) { w.text.push_str("null") } else { link(w) }
                 });
             }
-        } else if has(|t| matches!(t, Ty::ListInt64 | Ty::LineupId)) {
+        } else if has_type(|t| matches!(t, Ty::ListInt64 | Ty::LineupId)) {
             let count = self.random.below(7);
             self.list(['[', ']'], vec![(); count], |w, ()| {
                 if w.random.chance(w.manner.null) { w.text.push_str("null") } else { w.integer() }
             });
-        } else if has(|t| *t == Ty::ListText) {
+        } else if has_type(|t| *t == Ty::ListText) {
             let count = self.random.below(4);
             self.list(['[', ']'], vec![(); count], |w, ()| {
                 if w.random.chance(w.manner.null) {
@@ -419,10 +419,10 @@ impl JsonWriter<'_> {
                     w.string(word);
                 }
             });
-        } else if has(|t| *t == Ty::BeforeAt) {
+        } else if has_type(|t| *t == Ty::BeforeAt) {
             let id = self.random.pick(&["court@facility", "/court/facility", "@", "a@b@c", ""]);
             self.string(id);
-        } else if self.random.chance(self.manner.odd) {
+        } else if self.random.chance(self.manner.unusual) {
             let number = self.random.below(100_000).to_string();
             self.text.push_str(&number);
         } else {
@@ -434,13 +434,13 @@ impl JsonWriter<'_> {
     /// A map of numbers that is one value.
     fn entries(&mut self) {
         let mut keys: Vec<&str> =
-            CODES.iter().copied().filter(|_| self.random.below(CODES.len()) < self.manner.most).collect();
+            CODES.iter().copied().filter(|_| self.random.below(CODES.len()) < self.manner.max_items).collect();
         if !keys.is_empty() && self.random.chance(self.manner.policy) {
             keys.push(keys[0]);
         }
         self.list(['{', '}'], keys, |w, key| {
             w.key(key);
-            if w.random.chance(w.manner.wrong) {
+            if w.random.chance(w.manner.invalid) {
                 w.anything();
             } else if w.random.chance(w.manner.null) {
                 w.text.push_str("null");

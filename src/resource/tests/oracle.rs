@@ -39,8 +39,8 @@ pub(super) fn root(resource: &Resource, body: &Value) -> Outcome<&'static Root> 
         _ => false,
     };
     let roots: Vec<&'static str> = resource.roots.iter().map(|root| root.path).collect();
-    let found = if body.is_array() { roots.iter().find(|r| r.starts_with('[')) } else { roots.iter().find(leading) };
-    let path = found.or_else(|| roots.iter().find(|r| r.is_empty())).ok_or("no root")?;
+    let first = if body.is_array() { roots.iter().find(|r| r.starts_with('[')) } else { roots.iter().find(leading) };
+    let path = first.or_else(|| roots.iter().find(|r| r.is_empty())).ok_or("no root")?;
     let root = resource.roots.iter().find(|root| root.path == *path).unwrap();
     let list = |value: Option<&Value>, or_one: bool, empty: bool| match value {
         Some(Value::Array(items)) if items.iter().all(Value::is_object) && (empty || !items.is_empty()) => Ok(()),
@@ -56,8 +56,9 @@ pub(super) fn root(resource: &Resource, body: &Value) -> Outcome<&'static Root> 
                 None => body.get(*need).filter(|value| !value.is_null()).map(drop),
             };
             let mut needs = root.needs.iter().map(need);
-            let has = if root.needs_any { needs.any(|has| has.is_some()) } else { needs.all(|has| has.is_some()) };
-            if !body.is_object() || !has {
+            let has_needs =
+                if root.needs_any { needs.any(|value| value.is_some()) } else { needs.all(|value| value.is_some()) };
+            if !body.is_object() || !has_needs {
                 return Err("no document".into());
             }
         }
@@ -145,9 +146,9 @@ pub(super) fn decode(
     };
     let by_name = |name: &str| table.cols.iter().find(|c| c.name == name);
     let make = |col: &Col| match col.src {
-        Src::Derived(how) => {
-            let inputs: Outcome<Vec<ArrayRef>> = how.inputs.iter().map(|n| read(by_name(n).unwrap())).collect();
-            Ok((how.make)(&inputs?, context))
+        Src::Derived(derivation) => {
+            let inputs: Outcome<Vec<ArrayRef>> = derivation.inputs.iter().map(|n| read(by_name(n).unwrap())).collect();
+            Ok((derivation.make)(&inputs?, context))
         }
         _ => read(col),
     };
@@ -159,13 +160,13 @@ pub(super) fn decode(
     let object = |r: usize| match table.open {
         Some(open) => match member(levels.last().unwrap()[r].value, &path::parse(open))? {
             Some(value) if !value.is_object() => Err(format!("{value} is no object")),
-            found => Ok(found),
+            value => Ok(value),
         },
         None => Ok(None),
     };
     // If only declared columns are requested, the open object is not read.
-    let opened = if columns.is_none() || names.iter().any(|n| by_name(n).is_none()) { rows } else { 0 };
-    for r in 0..opened {
+    let open_rows = if columns.is_none() || names.iter().any(|n| by_name(n).is_none()) { rows } else { 0 };
+    for r in 0..open_rows {
         for (key, _) in object(r)?.and_then(Value::as_object).into_iter().flatten() {
             if by_name(key).is_none() && !extra.contains(key) {
                 extra.push(key.clone());
@@ -268,8 +269,8 @@ fn scalar(ty: Ty, value: Option<&Value>) -> Outcome<Option<Scalar>> {
         Ty::Text | Ty::Category => Some(Scalar::Text(text(value)?)),
         Ty::Links => links(value)?.map(Scalar::Text),
         Ty::LinkId => {
-            let found = links(value)?.and_then(|l| scalars::link_text(l.as_bytes(), "id").map(<[u8]>::to_vec));
-            found.map(|text| Scalar::Text(String::from_utf8(text).unwrap()))
+            let id = links(value)?.and_then(|l| scalars::link_text(l.as_bytes(), "id").map(<[u8]>::to_vec));
+            id.map(|text| Scalar::Text(String::from_utf8(text).unwrap()))
         }
         Ty::MapFloat64 => match value {
             Value::Object(map) => {
@@ -340,8 +341,8 @@ fn number(value: &Value) -> Outcome<serde_json::Number> {
 
 fn integer(value: &Value) -> Outcome<i64> {
     let number = number(value)?;
-    let whole = |f: f64| (f.fract() == 0.0 && f.abs() < 9.2e18).then_some(f as i64);
-    number.as_i64().or_else(|| whole(number.as_f64()?)).ok_or(format!("{number} is no integer"))
+    let exact = |f: f64| (f.fract() == 0.0 && f.abs() < 9.2e18).then_some(f as i64);
+    number.as_i64().or_else(|| exact(number.as_f64()?)).ok_or(format!("{number} is no integer"))
 }
 
 fn float(value: &Value) -> Outcome<f64> {

@@ -13,13 +13,13 @@ fn read(resource: &'static Resource, table: &str, columns: &[&str], body: &str) 
     decode(resource, table, Some(&columns), &Body::from(body.as_bytes()), &context)
 }
 
-const USUAL: &str =
+const TYPICAL_LOCATION: &str =
     r#"{"x":1.5,"z":2.0,"type":"PLAYER","sid":"14875c2b-8f32","tag":"100641","pid":7,"gc":"19:36.40","sc":"9.00"}"#;
 
 /// `x` and `pid` of an object among others of its kind, from which its keys are predicted.
 fn among_usual(object: &str) -> Result<(Option<f64>, Option<i64>), DecodeError> {
-    let usual = [USUAL; 8].join(",");
-    let body = format!(r#"[{{"locations":[{usual},{object},{usual}]}}]"#);
+    let neighbours = [TYPICAL_LOCATION; 8].join(",");
+    let body = format!(r#"[{{"locations":[{neighbours},{object},{neighbours}]}}]"#);
     let batch = read(&locations::LOCATIONS, "locations", &["x", "player_id"], &body)?;
     let x: Vec<Option<f64>> = batch["x"].as_primitive::<Float64Type>().iter().collect();
     let players: Vec<Option<i64>> = batch["player_id"].as_primitive::<Int64Type>().iter().collect();
@@ -62,8 +62,12 @@ fn a_skipped_value_of_any_length_ends_at_its_own_end() {
     for len in (0..140).step_by(if cfg!(miri) { 23 } else { 1 }) {
         let (text, digits) = ("y".repeat(len), "8".repeat(len + 1));
         for (z, tag) in [(&digits, &text), (&"1".to_string(), &digits)] {
-            let of = |x, pid| format!(r#"{{"x":{x},"z":{z},"tag":"{tag}","type":"PLAYER","pid":{pid},"sc":"{text}"}}"#);
-            let body = format!(r#"[{{"locations":[{}]}}]"#, [of(1.5, 7), of(1.5, 7), of(1.5, 7), of(3.5, 4)].join(","));
+            let location =
+                |x, pid| format!(r#"{{"x":{x},"z":{z},"tag":"{tag}","type":"PLAYER","pid":{pid},"sc":"{text}"}}"#);
+            let body = format!(
+                r#"[{{"locations":[{}]}}]"#,
+                [location(1.5, 7), location(1.5, 7), location(1.5, 7), location(3.5, 4)].join(",")
+            );
             let batch = read(&locations::LOCATIONS, "locations", &["x", "player_id"], &body).unwrap();
             assert_eq!(batch["x"].as_primitive::<Float64Type>().value(3), 3.5, "{len}");
             assert_eq!(batch["player_id"].as_primitive::<Int64Type>().value(3), 4, "{len}");
@@ -92,9 +96,9 @@ fn errors_among_skipped_members_are_found() {
 #[test]
 fn keys_that_differ_by_a_digit_are_two_keys() {
     let event = |attributes: &str| format!(r#"{{"timestamp":1,"shot_attributes":{attributes}}}"#);
-    let usual = vec![event(r#"{"is_2point":1,"zone":4}"#); 8].join(",");
-    let asked = event(r#"{"is_3point":1,"zone":4}"#);
-    let body = format!(r#"{{"teams":[{{"id":1,"possessions":[{{"stats":[{usual},{asked}]}}]}}]}}"#);
+    let others = vec![event(r#"{"is_2point":1,"zone":4}"#); 8].join(",");
+    let last = event(r#"{"is_3point":1,"zone":4}"#);
+    let body = format!(r#"{{"teams":[{{"id":1,"possessions":[{{"stats":[{others},{last}]}}]}}]}}"#);
     let batch = read(&possessions::POSSESSIONS, "possession_events", &["is_3point"], &body).unwrap();
     let points: Vec<Option<bool>> = batch["is_3point"].as_boolean().iter().collect();
     assert_eq!((&points[..8], points[8]), (&[None; 8][..], Some(true)));
@@ -110,8 +114,8 @@ fn utf8_is_validated_at_every_position() {
             let batch = read(text(letter.as_bytes())).unwrap();
             let expected = format!("{}{letter}yyyy", "x".repeat(before));
             assert_eq!(batch["session_id"].as_string::<i32>().value(0), expected);
-            let broken = &letter.as_bytes()[..letter.len() - 1];
-            let Err(DecodeError::Body { message, offset, .. }) = read(text(broken)) else {
+            let prefix = &letter.as_bytes()[..letter.len() - 1];
+            let Err(DecodeError::Body { message, offset, .. }) = read(text(prefix)) else {
                 panic!("{letter} at {before}")
             };
             assert_eq!((message.as_str(), offset), ("the body is not UTF-8", 29 + before), "{letter} at {before}");
