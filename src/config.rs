@@ -186,9 +186,9 @@ pub struct Config {
 impl Config {
     /// Hides the secrets that no output may show.
     pub fn scrubber(&self) -> Scrubber {
-        let own = [&self.secret, &self.api_key].into_iter().flatten().map(|secret| secret.0.clone());
+        let credentials = [&self.secret, &self.api_key].into_iter().flatten().map(|secret| secret.0.clone());
         let further = headers::secrets(&self.headers);
-        Scrubber::new(&own.chain(self.proxies.secrets()).chain(further).collect::<Vec<_>>())
+        Scrubber::new(&credentials.chain(self.proxies.secrets()).chain(further).collect::<Vec<_>>())
     }
 }
 
@@ -196,7 +196,7 @@ impl ClientOptions {
     /// Checks the explicit settings and looks up the others with `variable` (the environment, or a map in a test).
     pub fn resolve(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
         let scrubber = self.scrubber(variable);
-        self.checked(variable).map_err(|error| error.scrubbed(&scrubber))
+        self.build(variable).map_err(|error| error.scrubbed(&scrubber))
     }
 
     /// Hides the secrets in the error of any other setting.
@@ -206,7 +206,7 @@ impl ClientOptions {
         Scrubber::new(&secrets.chain(headers::secrets(&self.headers)).collect::<Vec<_>>())
     }
 
-    fn checked(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
+    fn build(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
         const HTTP: [&str; 2] = ["https", "http"];
         const WEBSOCKET: [&str; 2] = ["wss", "ws"];
         let mut lookup = Lookup { variable, sources: Vec::new() };
@@ -221,8 +221,8 @@ impl ClientOptions {
             Sport::parse(&text).ok_or_else(|| not_among(lookup.giver(), &text, r#""basketball" or "football""#))
         })?;
         let host = documented_host(sport, environment);
-        let mut address = |given, parameter, name, schemes: [&str; 2]| -> Result<String> {
-            match lookup.text(given, parameter, name)? {
+        let mut address = |value, parameter, name, schemes: [&str; 2]| -> Result<String> {
+            match lookup.text(value, parameter, name)? {
                 Some(text) => origin(&text, lookup.giver(), schemes, self.allow_http),
                 None => Ok(format!("{}://{host}", schemes[0])),
             }
@@ -262,8 +262,8 @@ impl ClientOptions {
     }
 }
 
-fn checked_key_place(given: Option<&str>) -> Result<KeyPlace> {
-    match given {
+fn checked_key_place(value: Option<&str>) -> Result<KeyPlace> {
+    match value {
         None | Some("query") => Ok(KeyPlace::Query),
         Some("header") => Ok(KeyPlace::Header),
         Some(other) => Err(not_among("api_key_in", other, r#""query" or "header""#)),
@@ -274,8 +274,8 @@ fn at_least_one(number: usize, parameter: &str) -> Result<usize> {
     if number > 0 { Ok(number) } else { Err(Error::configuration(format!("{parameter} must be at least 1"))) }
 }
 
-fn not_among(parameter: &str, given: &str, allowed: &str) -> Error {
-    Error::configuration(format!("{parameter} is {given:?}; it must be {allowed}"))
+fn not_among(parameter: &str, value: &str, choices: &str) -> Error {
+    Error::configuration(format!("{parameter} is {value:?}; it must be {choices}"))
 }
 
 fn checked_token_path(path: String) -> Result<String> {
@@ -338,22 +338,22 @@ fn checked_rate(rate: f64) -> Result<f64> {
 
 /// Checks a base URL, and removes what the operations' paths add.
 fn origin(text: &str, parameter: &str, [secure, plain]: [&str; 2], allow_http: bool) -> Result<String> {
-    let wrong = |why: String| Err(Error::configuration(format!("{parameter} {why}")));
+    let refuse = |reason: String| Err(Error::configuration(format!("{parameter} {reason}")));
     // Shown only after checking that it holds no password.
     let Ok(url) = Url::parse(text) else {
-        return wrong(format!("is not an address; write it as {secure}://host"));
+        return refuse(format!("is not an address; write it as {secure}://host"));
     };
     if !url.username().is_empty() || url.password().is_some() {
-        return wrong("holds a username or password; give username= and secret= instead".into());
+        return refuse("holds a username or password; give username= and secret= instead".into());
     }
     let Some(host) = url.host().filter(|_| url.scheme() == secure || url.scheme() == plain) else {
-        return wrong(format!("must begin with {secure}://"));
+        return refuse(format!("must begin with {secure}://"));
     };
     if url.query().is_some() || url.fragment().is_some() {
-        return wrong("has a query or a fragment; give the address alone".into());
+        return refuse("has a query or a fragment; give the address alone".into());
     }
     if url.scheme() == plain && !allow_http && !is_loopback(&host) {
-        return wrong(format!(
+        return refuse(format!(
             "is {plain}://{host}: requests would travel unencrypted; use {secure}://, or allow_http=True if you must"
         ));
     }

@@ -3,7 +3,7 @@
 //! the system reported stays what it is, as the source of the error.
 
 use crate::advice::Advice;
-use crate::scrub::{Scrubbed, Scrubber, shown};
+use crate::scrub::{Scrubbed, Scrubber, printable};
 use std::error::Error as StdError;
 use std::fmt::{self, Display, Formatter};
 use std::io;
@@ -134,8 +134,8 @@ impl Error {
     }
 
     fn scrub(&mut self, scrubber: &Scrubber) {
-        let local = |text: &mut String| *text = scrubber.composed(&*text).to_string();
-        let peers = |text: &mut Scrubbed| *text = scrubber.composed(&*text);
+        let local = |text: &mut String| *text = scrubber.text(&*text).to_string();
+        let peers = |text: &mut Scrubbed| *text = scrubber.text(&*text);
         match self {
             Error::Configuration(error) | Error::Internal(error) => local(&mut error.text),
             Error::Argument(text) => local(text),
@@ -199,14 +199,14 @@ impl Error {
     /// The message without the advice.
     pub fn problem(&self) -> String {
         match self {
-            Error::Configuration(error) => shown(&error.text),
-            Error::Argument(text) | Error::UnknownName { text, .. } => shown(text),
+            Error::Configuration(error) => printable(&error.text),
+            Error::Argument(text) | Error::UnknownName { text, .. } => printable(text),
             Error::Api(error) => error.problem(),
             Error::Request(error) => error.problem().into(),
             Error::Decode(error) => format!("{} at {} (byte {})", error.message, error.path, error.offset),
-            Error::File(error) => format!("{}: {}", shown(&error.path), shown(&error.message)),
+            Error::File(error) => format!("{}: {}", printable(&error.path), printable(&error.message)),
             Error::GivenUp { text, .. } => text.to_string(),
-            Error::Internal(error) => format!("internal error, please report it: {}", shown(&error.text)),
+            Error::Internal(error) => format!("internal error, please report it: {}", printable(&error.text)),
             Error::Closed => "the client is closed; create a new one".into(),
         }
     }

@@ -75,42 +75,42 @@ impl<T: Send + Sync> ForkSafe<T> {
         Self::of(self.current.load(Ordering::Acquire), pid())
     }
 
-    /// The value of this process; calls `make` if there is none.
+    /// The value of this process; calls `make` if it has none yet.
     pub fn get_or_try_init<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         let pid = pid();
         let seen = self.current.load(Ordering::Acquire);
         if let Some(value) = Self::of(seen, pid) {
             return Ok(value);
         }
-        let stored = Box::into_raw(Box::new(ProcessValue { pid, value: make()? }));
+        let new = Box::into_raw(Box::new(ProcessValue { pid, value: make()? }));
         // `seen` is null or the parent's, which is leaked on purpose.
-        match self.current.compare_exchange(seen, stored, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: `stored` came from a box just now, and a value that was once published is freed by `drop` alone.
-            Ok(_) => Ok(unsafe { &(*stored).value }),
+        match self.current.compare_exchange(seen, new, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: `new` came from a box just now, and a value that was once published is freed by `drop` alone.
+            Ok(_) => Ok(unsafe { &(*new).value }),
             Err(winner) => {
-                // SAFETY: `stored` came from a box just now and was never published; the winner, a thread of this process,
+                // SAFETY: `new` came from a box just now and was never published; the winner, a thread of this process,
                 // published its own, which `drop` alone frees.
                 unsafe {
-                    drop(Box::from_raw(stored));
+                    drop(Box::from_raw(new));
                     Ok(&(*winner).value)
                 }
             }
         }
     }
 
-    fn of<'a>(stored: *mut ProcessValue<T>, pid: u32) -> Option<&'a T> {
+    fn of<'a>(pointer: *mut ProcessValue<T>, pid: u32) -> Option<&'a T> {
         // SAFETY: it is null or came from a box that `drop` alone frees; the callers bind the lifetime to `self`.
-        let stored = unsafe { stored.as_ref() }?;
-        (stored.pid == pid).then_some(&stored.value)
+        let pointer = unsafe { pointer.as_ref() }?;
+        (pointer.pid == pid).then_some(&pointer.value)
     }
 }
 
 impl<T: Send + Sync> Drop for ForkSafe<T> {
     fn drop(&mut self) {
-        let stored = *self.current.get_mut();
-        if Self::of(stored, pid()).is_some() {
+        let pointer = *self.current.get_mut();
+        if Self::of(pointer, pid()).is_some() {
             // SAFETY: it came from a box, `&mut self` says that nobody reads it, and it is dropped once.
-            drop(unsafe { Box::from_raw(stored) });
+            drop(unsafe { Box::from_raw(pointer) });
         }
     }
 }
@@ -124,42 +124,42 @@ mod tests {
 
     #[test]
     fn concurrent_threads_get_one_value_and_it_is_dropped_once() {
-        let (held, stored) = (Arc::new(()), AtomicUsize::new(0));
-        let one = ForkSafe::new();
-        assert!(one.get().is_none());
+        let (value, calls) = (Arc::new(()), AtomicUsize::new(0));
+        let cell = ForkSafe::new();
+        assert!(cell.get().is_none());
         let make = || {
-            stored.fetch_add(1, Ordering::Relaxed);
-            Ok::<_, ()>(held.clone())
+            calls.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, ()>(value.clone())
         };
         let places: Vec<usize> = std::thread::scope(|scope| {
-            let query_pid = || ptr::from_ref(one.get_or_try_init(make).unwrap()).addr();
+            let query_pid = || ptr::from_ref(cell.get_or_try_init(make).unwrap()).addr();
             let asking: Vec<_> = (0..4).map(|_| scope.spawn(query_pid)).collect();
             asking.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(places.iter().all(|place| *place == places[0]));
-        assert!(stored.into_inner() >= 1 && one.get().is_some());
-        assert_eq!(Arc::strong_count(&held), 2, "those that came too late are gone");
-        drop(one);
-        assert_eq!(Arc::strong_count(&held), 1);
+        assert!(calls.into_inner() >= 1 && cell.get().is_some());
+        assert_eq!(Arc::strong_count(&value), 2, "those that came too late are gone");
+        drop(cell);
+        assert_eq!(Arc::strong_count(&value), 1);
     }
 
     #[test]
     fn the_value_of_another_process_is_not_used_and_not_dropped() {
-        let (held, one) = (Arc::new(()), ForkSafe::new());
-        let theirs = Box::into_raw(Box::new(ProcessValue { pid: process::id() + 1, value: held.clone() }));
-        one.current.store(theirs, Ordering::Release);
-        assert!(one.get().is_none());
-        assert!(!Arc::ptr_eq(one.get_or_try_init(|| Ok::<_, ()>(Arc::new(()))).unwrap(), &held));
-        drop(one);
-        assert_eq!(Arc::strong_count(&held), 2);
+        let (value, cell) = (Arc::new(()), ForkSafe::new());
+        let foreign = Box::into_raw(Box::new(ProcessValue { pid: process::id() + 1, value: value.clone() }));
+        cell.current.store(foreign, Ordering::Release);
+        assert!(cell.get().is_none());
+        assert!(!Arc::ptr_eq(cell.get_or_try_init(|| Ok::<_, ()>(Arc::new(()))).unwrap(), &value));
+        drop(cell);
+        assert_eq!(Arc::strong_count(&value), 2);
         // SAFETY: it came from a box above, and the assertions show that nobody dropped it.
-        drop(unsafe { Box::from_raw(theirs) });
+        drop(unsafe { Box::from_raw(foreign) });
     }
 
     #[test]
     fn a_value_that_failed_is_made_at_the_next_request() {
-        let one = ForkSafe::new();
-        assert_eq!(one.get_or_try_init(|| Err("not yet")), Err("not yet"));
-        assert_eq!(one.get_or_try_init(|| Ok::<_, ()>(1)), Ok(&1));
+        let cell = ForkSafe::new();
+        assert_eq!(cell.get_or_try_init(|| Err("not yet")), Err("not yet"));
+        assert_eq!(cell.get_or_try_init(|| Ok::<_, ()>(1)), Ok(&1));
     }
 }

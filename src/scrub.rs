@@ -31,7 +31,7 @@ const MIN_PART_LEN: usize = 6;
 /// From this length on, case is ignored: a peer may lower-case a URL.
 const MIN_CASE_INSENSITIVE_LEN: usize = 8;
 /// Parameters whose value is a credential (docs/wire.md).
-static SECRET_PARAMETERS: [Needle; 2] = [Needle::folded(b"apikey"), Needle::folded(b"token")];
+static SECRET_PARAMETERS: [Needle; 2] = [Needle::case_insensitive(b"apikey"), Needle::case_insensitive(b"token")];
 /// Maximum length of a username and password before a host.
 const MAX_USERINFO: usize = 16 * 1024;
 
@@ -42,7 +42,7 @@ pub struct Scrubbed(Arc<str>);
 impl Scrubbed {
     /// Text of this program, without any part of a peer's.
     pub fn local(text: impl AsRef<str>) -> Self {
-        Scrubber::default().composed(text)
+        Scrubber::default().text(text)
     }
 }
 
@@ -89,7 +89,7 @@ impl Debug for Scrubbed {
 pub struct Scrubber {
     needles: Arc<Needles>,
     /// Shared by clones.
-    learned: Arc<Mutex<LearnedSecrets>>,
+    learned_secrets: Arc<Mutex<LearnedSecrets>>,
 }
 
 /// The most recent secrets learned while running, such as tokens, each with its forms.
@@ -142,29 +142,29 @@ impl Scrubber {
         for secret in secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_LEN) {
             needles.add(secret);
         }
-        Scrubber { needles: Arc::new(needles), learned: Arc::clone(&self.learned) }
+        Scrubber { needles: Arc::new(needles), learned_secrets: Arc::clone(&self.learned_secrets) }
     }
 
     /// Hides the secret from now on, in this scrubber and its clones. Keeps the last 16.
     pub fn learn(&self, secret: &str) {
         const MAX_LEARNED_SECRETS: usize = 16;
-        let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        if secret.len() < MIN_SECRET_LEN || learned.iter().any(|(known, _)| known == secret) {
+        let mut secrets = self.learned_secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        if secret.len() < MIN_SECRET_LEN || secrets.iter().any(|(other, _)| other == secret) {
             return;
         }
-        if learned.len() == MAX_LEARNED_SECRETS {
-            learned.pop_front();
+        if secrets.len() == MAX_LEARNED_SECRETS {
+            secrets.pop_front();
         }
         let mut needles = Needles::default();
         needles.add(secret);
-        learned.push_back((secret.to_owned(), Arc::new(needles)));
+        secrets.push_back((secret.to_owned(), Arc::new(needles)));
     }
 
     /// The forms of all secrets.
-    fn all(&self) -> Vec<Arc<Needles>> {
-        let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        let met = learned.iter().map(|(_, needles)| needles);
-        std::iter::once(&self.needles).chain(met).cloned().collect()
+    fn all_needles(&self) -> Vec<Arc<Needles>> {
+        let secrets = self.learned_secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = secrets.iter().map(|(_, needles)| needles);
+        std::iter::once(&self.needles).chain(recent).cloned().collect()
     }
 
     /// A one-line message of a peer or a library.
@@ -197,7 +197,7 @@ impl Scrubber {
     }
 
     /// A text of our own words and scrubbed parts. It may itself contain `http://user:password@host`.
-    pub(crate) fn composed(&self, text: impl AsRef<str>) -> Scrubbed {
+    pub(crate) fn text(&self, text: impl AsRef<str>) -> Scrubbed {
         self.scrub(text.as_ref(), TextForm { limit: MAX_TEXT, folds: false, is_cut: false, ends: None })
     }
 
@@ -207,7 +207,7 @@ impl Scrubber {
 
     /// Reads no more of the text than is shown, so that long texts cost no more than short ones.
     fn scrub(&self, text: &str, form: TextForm) -> Scrubbed {
-        let secrets = self.all();
+        let secrets = self.all_needles();
         let mut special = ByteSet::of(MARKS);
         secrets.iter().for_each(|needles| special.add(needles.first_bytes));
         scrub(text, form, &secrets, |byte| byte.is_ascii_graphic() && !special.contains(byte))
@@ -221,22 +221,22 @@ const MARKS: &[u8] = b"aAtT/%&\\+";
 fn scrub(text: &str, form: TextForm, secrets: &[Arc<Needles>], is_plain: impl Fn(u8) -> bool) -> Scrubbed {
     let mut out = String::with_capacity(text.len().min(form.limit));
     // The end of the last encoded unit, and its byte.
-    let mut encoded = (0, b' ');
+    let mut last = (0, b' ');
     let mut at = 0;
     while let Some(letter) = text[at..].chars().next() {
         if out.len() > form.limit {
             break;
         }
         let rest = &text.as_bytes()[at..];
-        let room = form.limit + 1 - out.len();
-        let plain = rest.iter().take(room).take_while(|byte| is_plain(**byte)).count();
+        let capacity = form.limit + 1 - out.len();
+        let plain = rest.iter().take(capacity).take_while(|byte| is_plain(**byte)).count();
         if plain > 0 {
             out.push_str(&text[at..at + plain]);
             at += plain;
             continue;
         }
         let before =
-            if encoded.0 == at && at > 0 { encoded.1 } else { at.checked_sub(1).map_or(b' ', |i| text.as_bytes()[i]) };
+            if last.0 == at && at > 0 { last.1 } else { at.checked_sub(1).map_or(b' ', |i| text.as_bytes()[i]) };
         if let Some(len) = secret_at(secrets, rest, form.is_cut) {
             out.push_str(MASK);
             at += len;
@@ -253,7 +253,7 @@ fn scrub(text: &str, form: TextForm, secrets: &[Arc<Needles>], is_plain: impl Fn
             continue;
         }
         if let Some(unit) = unit(rest).filter(|unit| unit.len > 1) {
-            encoded = (at + unit.len, unit.byte);
+            last = (at + unit.len, unit.byte);
         }
         match letter {
             letter if form.folds && letter.is_whitespace() => {
@@ -287,7 +287,7 @@ impl Debug for Scrubber {
 }
 
 /// Our own text with a caller's arguments: without control characters, and short.
-pub fn shown(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let end = text.char_indices().nth(MAX_TEXT + 1).map_or(text.len(), |(end, _)| end);
     cut(visible(&text[..end]), MAX_TEXT)
 }
@@ -342,9 +342,9 @@ fn needles_of(secret: &str) -> Vec<Needle> {
     for engine in [&STANDARD, &URL_SAFE] {
         add(engine.encode(secret).trim_end_matches('='));
         for shift in 0..3 {
-            let encoded = engine.encode([&[0; 3][..shift], secret.as_bytes()].concat());
+            let base64 = engine.encode([&[0; 3][..shift], secret.as_bytes()].concat());
             // The letters that encode only bits of the secret.
-            add(&encoded[(shift * 8).div_ceil(6)..(shift + secret.len()) * 8 / 6]);
+            add(&base64[(shift * 8).div_ceil(6)..(shift + secret.len()) * 8 / 6]);
         }
     }
     needles
@@ -377,7 +377,7 @@ fn userinfo_at(rest: &[u8], before: u8) -> Option<(usize, usize)> {
     if before != b':' {
         return None;
     }
-    static SLASHES: Needle = Needle::folded(b"//");
+    static SLASHES: Needle = Needle::case_insensitive(b"//");
     let slashes = matches(&SLASHES, rest, false)?;
     let depth = unit(rest)?.depth;
     let (mut at, mut end) = (slashes, None);

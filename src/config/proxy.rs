@@ -10,7 +10,7 @@ use url::Url;
 /// The explicit proxy, or those of the environment.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Proxies {
-    given: Option<Secret>,
+    explicit: Option<Secret>,
     http: Option<NamedProxy>,
     https: Option<NamedProxy>,
     /// Hosts reached directly, as listed in `NO_PROXY`.
@@ -35,8 +35,8 @@ pub(crate) enum Route {
 }
 
 impl Proxies {
-    pub(super) fn read(given: Option<Secret>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
-        if let Some(proxy) = &given {
+    pub(super) fn read(explicit: Option<Secret>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
+        if let Some(proxy) = &explicit {
             // The parser would ignore a line break. The text is not shown: it may hold a password.
             super::no_control_characters(proxy.expose().to_owned(), "proxy")?;
             Url::parse(proxy.expose()).ok().filter(is_proxy).ok_or_else(|| {
@@ -55,23 +55,23 @@ impl Proxies {
         let http: &[_] = if cgi { &["http_proxy"] } else { &["http_proxy", "HTTP_PROXY"] };
         let all = || first(&["all_proxy", "ALL_PROXY"]);
         Ok(Proxies {
-            given,
+            explicit,
             http: first(http).or_else(all),
             https: first(&["https_proxy", "HTTPS_PROXY"]).or_else(all),
-            except: first(&["no_proxy", "NO_PROXY"]).map_or(String::new(), |named| named.address.0),
+            except: first(&["no_proxy", "NO_PROXY"]).map_or(String::new(), |proxy| proxy.address.0),
         })
     }
 
     pub(crate) fn route(&self, base: &Url) -> Result<Route> {
-        if let Some(proxy) = &self.given {
+        if let Some(proxy) = &self.explicit {
             return Ok(Route::Through(proxy.clone(), String::new()));
         }
         // A simulator or tunnel on this machine: no proxy could reach it.
         if base.host().is_some_and(|host| is_loopback(&host)) {
             return Ok(Route::Direct);
         }
-        let named = if base.scheme() == "http" { &self.http } else { &self.https };
-        let Some(NamedProxy { variable, address }) = named else {
+        let proxy = if base.scheme() == "http" { &self.http } else { &self.https };
+        let Some(NamedProxy { variable, address }) = proxy else {
             return Ok(if cfg!(any(windows, target_vendor = "apple")) { Route::System } else { Route::Direct });
         };
         match parse(address) {
@@ -90,8 +90,8 @@ impl Proxies {
         // With the HTTP client's own matcher.
         let matcher = Matcher::builder().all(address.expose().to_owned()).no(except).build();
         let goes = base.as_str().parse().is_ok_and(|uri| matcher.intercept(&uri).is_some());
-        let named = if base.scheme() == "http" { &self.http } else { &self.https };
-        let from = if self.given.is_some() { "proxy=" } else { named.as_ref().map_or("", |named| named.variable) };
+        let proxy = if base.scheme() == "http" { &self.http } else { &self.https };
+        let from = if self.explicit.is_some() { "proxy=" } else { proxy.as_ref().map_or("", |proxy| proxy.variable) };
         let Some(mut url) = parse(&address).filter(|_| goes) else { return Ok(None) };
         let _ = url.set_username("").and_then(|()| url.set_password(None));
         Ok(Some((url.origin().ascii_serialization(), from)))
@@ -99,11 +99,11 @@ impl Proxies {
 
     /// Passwords, plain and as sent, that no output may show.
     pub(super) fn secrets(&self) -> Vec<String> {
-        let environment = [&self.http, &self.https].into_iter().flatten().map(|named| &named.address);
-        let addresses = self.given.iter().chain(environment).filter_map(parse);
+        let environment = [&self.http, &self.https].into_iter().flatten().map(|proxy| &proxy.address);
+        let addresses = self.explicit.iter().chain(environment).filter_map(parse);
         let credentials = addresses.filter_map(|url| {
-            let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
-            let (username, password) = (decoded(url.username()), decoded(url.password()?));
+            let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+            let (username, password) = (decode(url.username()), decode(url.password()?));
             Some([STANDARD.encode(format!("{username}:{password}")), password])
         });
         credentials.flatten().collect()
@@ -113,8 +113,8 @@ impl Proxies {
 /// Variables often lack the scheme.
 fn parse(address: &Secret) -> Option<Url> {
     let text = address.expose();
-    let whole = if text.contains("://") { text.to_string() } else { format!("http://{text}") };
-    Url::parse(&whole).ok().filter(is_proxy)
+    let address = if text.contains("://") { text.to_string() } else { format!("http://{text}") };
+    Url::parse(&address).ok().filter(is_proxy)
 }
 
 fn is_proxy(url: &Url) -> bool {
@@ -126,9 +126,9 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 
-    fn proxies(given: Option<&str>, variables: &[(&str, &str)]) -> Proxies {
+    fn proxies(explicit: Option<&str>, variables: &[(&str, &str)]) -> Proxies {
         let variable = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_string());
-        Proxies::read(given.map(Secret::new), &variable).unwrap()
+        Proxies::read(explicit.map(Secret::new), &variable).unwrap()
     }
 
     fn route(variables: &[(&str, &str)], base: &str) -> Result<Route> {
@@ -152,16 +152,16 @@ mod tests {
         ] {
             assert_eq!(route(variables, https).unwrap(), through(proxy, ""), "{variables:?}");
         }
-        let listed = [("http_proxy", "http://a:1"), ("NO_PROXY", "localhost,.example")];
-        assert_eq!(route(&listed, "http://service.example").unwrap(), through("http://a:1/", "localhost,.example"));
+        let variables = [("http_proxy", "http://a:1"), ("NO_PROXY", "localhost,.example")];
+        assert_eq!(route(&variables, "http://service.example").unwrap(), through("http://a:1/", "localhost,.example"));
     }
 
     #[test]
     fn a_proxy_that_is_given_beats_the_environment_and_its_exceptions() {
         let variables = [("HTTPS_PROXY", "http://a:1"), ("NO_PROXY", "*")];
-        let given = proxies(Some("http://b:1"), &variables);
+        let proxies = proxies(Some("http://b:1"), &variables);
         for base in ["https://service.example", "http://127.0.0.1:9"] {
-            assert_eq!(given.route(&Url::parse(base).unwrap()).unwrap(), through("http://b:1", ""));
+            assert_eq!(proxies.route(&Url::parse(base).unwrap()).unwrap(), through("http://b:1", ""));
         }
     }
 
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn an_unusable_proxy_is_an_error_and_never_bypassed() {
-        for wrong in ["socks5://u:canary@a:1", "http://", "http://u:canary@a:port", "ftp://a"] {
-            let error = route(&[("ALL_PROXY", wrong)], "https://service.example").unwrap_err().to_string();
+        for address in ["socks5://u:canary@a:1", "http://", "http://u:canary@a:port", "ftp://a"] {
+            let error = route(&[("ALL_PROXY", address)], "https://service.example").unwrap_err().to_string();
             assert!(error.contains("ALL_PROXY") && !error.contains("canary"), "{error}");
         }
     }
@@ -184,19 +184,19 @@ mod tests {
     fn the_proxy_is_shown_without_its_password_and_with_its_variable() {
         let base = Url::parse("https://service.example").unwrap();
         let variables = [("https_proxy", "ann:canary@proxy.example:3128"), ("NO_PROXY", "other,.local")];
-        let told = |given, variables: &[_]| proxies(given, variables).describe(&base).unwrap();
-        assert_eq!(told(None, &variables), Some(("http://proxy.example:3128".into(), "https_proxy")));
-        assert_eq!(told(Some("http://u:canary@[::1]:1"), &variables), Some(("http://[::1]:1".into(), "proxy=")));
-        assert_eq!(told(None, &[variables[0], ("NO_PROXY", ".example")]), None);
-        assert_eq!(told(None, &[]), None);
+        let describe = |explicit, variables: &[_]| proxies(explicit, variables).describe(&base).unwrap();
+        assert_eq!(describe(None, &variables), Some(("http://proxy.example:3128".into(), "https_proxy")));
+        assert_eq!(describe(Some("http://u:canary@[::1]:1"), &variables), Some(("http://[::1]:1".into(), "proxy=")));
+        assert_eq!(describe(None, &[variables[0], ("NO_PROXY", ".example")]), None);
+        assert_eq!(describe(None, &[]), None);
     }
 
     #[test]
     fn passwords_are_secrets_in_each_of_their_forms() {
-        let given =
+        let proxies =
             proxies(Some("http://ann:p%40ss@a:1"), &[("http_proxy", "b:canary@c"), ("https_proxy", "http://d")]);
         // printf 'ann:p@ss' | base64
-        assert_eq!(given.secrets(), ["YW5uOnBAc3M=", "p@ss", "YjpjYW5hcnk=", "canary"]);
-        assert!(!format!("{given:?}").contains("canary"));
+        assert_eq!(proxies.secrets(), ["YW5uOnBAc3M=", "p@ss", "YjpjYW5hcnk=", "canary"]);
+        assert!(!format!("{proxies:?}").contains("canary"));
     }
 }

@@ -14,8 +14,8 @@ pub enum SettingSource {
 impl Config {
     /// The settings that a variable can set, in display order: name, value and source. Of a secret the value is its length.
     pub fn settings(&self) -> Vec<(&'static str, Option<String>, SettingSource)> {
-        let masked = |secret: &Option<Secret>| secret.as_ref().map(|secret| mask(secret.expose()));
-        let source = |name| self.sources.iter().find(|(known, _)| *known == name).map(|(_, source)| *source);
+        let mask_secret = |secret: &Option<Secret>| secret.as_ref().map(|secret| mask(secret.expose()));
+        let source = |name| self.sources.iter().find(|(key, _)| *key == name).map(|(_, source)| *source);
         [
             ("environment", Some(self.environment.name().into())),
             ("sport", Some(self.sport.name().into())),
@@ -23,11 +23,11 @@ impl Config {
             ("websocket_url", Some(self.websocket_url.clone())),
             ("broadcast_base_url", Some(self.broadcast_base_url.clone())),
             ("username", self.username.clone()),
-            ("secret", masked(&self.secret)),
-            ("api_key", masked(&self.api_key)),
+            ("secret", mask_secret(&self.secret)),
+            ("api_key", mask_secret(&self.api_key)),
             ("ca_bundle", self.ca_bundle.clone()),
         ]
-        .map(|(name, shown)| (name, shown, source(name).unwrap_or(SettingSource::Default)))
+        .map(|(name, value)| (name, value, source(name).unwrap_or(SettingSource::Default)))
         .into()
     }
 }
@@ -59,19 +59,19 @@ mod tests {
             ..ClientOptions::default()
         };
         let settings = options.resolve(&variable).unwrap().settings();
-        let told = |name: &str| {
-            let (_, shown, source) = settings.iter().find(|(known, ..)| *known == name).unwrap();
-            (shown.as_deref(), *source)
+        let setting = |name: &str| {
+            let (_, value, source) = settings.iter().find(|(key, ..)| *key == name).unwrap();
+            (value.as_deref(), *source)
         };
-        assert_eq!(told("username"), (Some("ann"), SettingSource::Explicit));
+        assert_eq!(setting("username"), (Some("ann"), SettingSource::Explicit));
         let blanks = "set (9 characters, with blanks around it)";
-        assert_eq!(told("secret"), (Some(blanks), SettingSource::Variable("SIDELINE_SECRET")));
-        assert_eq!(told("api_key"), (Some("set (8 characters)"), SettingSource::Explicit));
-        assert_eq!(told("sport"), (Some("football"), SettingSource::Variable("SIDELINE_SPORT")));
-        assert_eq!(told("environment"), (Some("production"), SettingSource::Default));
-        assert_eq!(told("base_url"), (Some("https://host"), SettingSource::Explicit));
-        assert_eq!(told("websocket_url"), (Some("wss://api-gridtracker.ddsports.com"), SettingSource::Default));
-        assert_eq!(told("ca_bundle"), (None, SettingSource::Default));
+        assert_eq!(setting("secret"), (Some(blanks), SettingSource::Variable("SIDELINE_SECRET")));
+        assert_eq!(setting("api_key"), (Some("set (8 characters)"), SettingSource::Explicit));
+        assert_eq!(setting("sport"), (Some("football"), SettingSource::Variable("SIDELINE_SPORT")));
+        assert_eq!(setting("environment"), (Some("production"), SettingSource::Default));
+        assert_eq!(setting("base_url"), (Some("https://host"), SettingSource::Explicit));
+        assert_eq!(setting("websocket_url"), (Some("wss://api-gridtracker.ddsports.com"), SettingSource::Default));
+        assert_eq!(setting("ca_bundle"), (None, SettingSource::Default));
         assert!(!format!("{settings:?}").contains("canary"));
     }
 }

@@ -2,14 +2,14 @@
 use super::*;
 use crate::error::LocalError;
 
-const NOTHING: &dyn Fn(&str) -> Option<String> = &|_| None;
+const NO_VARIABLES: &dyn Fn(&str) -> Option<String> = &|_| None;
 
 fn with_base(text: &str) -> Result<Config> {
-    ClientOptions { base_url: Some(text.into()), ..ClientOptions::default() }.resolve(NOTHING)
+    ClientOptions { base_url: Some(text.into()), ..ClientOptions::default() }.resolve(NO_VARIABLES)
 }
 
 fn refusal(options: ClientOptions) -> String {
-    match options.resolve(NOTHING) {
+    match options.resolve(NO_VARIABLES) {
         Err(Error::Configuration(LocalError { text, .. })) => text,
         other => panic!("not refused as a configuration: {other:?}"),
     }
@@ -28,7 +28,7 @@ fn each_sport_and_environment_has_its_documented_addresses() {
             environment: Some(environment.into()),
             ..ClientOptions::default()
         };
-        let config = options.resolve(NOTHING).unwrap();
+        let config = options.resolve(NO_VARIABLES).unwrap();
         assert_eq!(config.base_url, format!("https://{host}"));
         assert_eq!(config.websocket_url, format!("wss://{host}"));
         assert_eq!(config.broadcast_base_url, format!("https://{host}"));
@@ -37,7 +37,7 @@ fn each_sport_and_environment_has_its_documented_addresses() {
 
 #[test]
 fn where_key_and_token_stand_can_be_set_and_is_checked() {
-    let defaults = ClientOptions::default().resolve(NOTHING).unwrap();
+    let defaults = ClientOptions::default().resolve(NO_VARIABLES).unwrap();
     assert_eq!((defaults.key_place, defaults.token_parameter.as_str()), (KeyPlace::Query, "token"));
     assert_eq!(defaults.token_path, "/v1/data/schedule/games/{game_id}/_subscribe");
     let options = ClientOptions {
@@ -46,22 +46,22 @@ fn where_key_and_token_stand_can_be_set_and_is_checked() {
         token_parameter: Some("start_token".into()),
         ..ClientOptions::default()
     };
-    let config = options.resolve(NOTHING).unwrap();
+    let config = options.resolve(NO_VARIABLES).unwrap();
     assert_eq!((config.key_place, config.token_parameter.as_str()), (KeyPlace::Header, "start_token"));
     assert_eq!(config.token_path, "/v2/tokens/{game_id}");
-    let some = |text: &str| Some(text.to_string());
-    assert!(refusal(ClientOptions { api_key_in: some("body"), ..ClientOptions::default() }).contains("api_key_in"));
-    for wrong in
+    let option = |text: &str| Some(text.to_string());
+    assert!(refusal(ClientOptions { api_key_in: option("body"), ..ClientOptions::default() }).contains("api_key_in"));
+    for path in
         ["", "/v1/tokens", "v1/{game_id}", "/{game_id}/{game_id}", "/{game_id}?x", "/x{game_id}", "/../{game_id}"]
     {
         assert!(
-            refusal(ClientOptions { token_path: some(wrong), ..ClientOptions::default() }).contains("token_path"),
-            "{wrong}"
+            refusal(ClientOptions { token_path: option(path), ..ClientOptions::default() }).contains("token_path"),
+            "{path}"
         );
     }
-    for wrong in ["", "a b", "a=b", "a&b"] {
-        let refused = refusal(ClientOptions { token_parameter: some(wrong), ..ClientOptions::default() });
-        assert!(refused.contains("token_parameter"), "{wrong}");
+    for parameter in ["", "a b", "a=b", "a&b"] {
+        let message = refusal(ClientOptions { token_parameter: option(parameter), ..ClientOptions::default() });
+        assert!(message.contains("token_parameter"), "{parameter}");
     }
 }
 
@@ -95,7 +95,7 @@ fn options_win_over_the_environment() {
 
 #[test]
 fn an_address_that_ends_in_an_operations_path_is_trimmed_and_a_proxys_prefix_stays() {
-    for (given, kept) in [
+    for (address, expected) in [
         ("https://host", "https://host"),
         ("https://HOST:443/", "https://host"),
         ("https://host:8443/v1/data/", "https://host:8443"),
@@ -107,20 +107,20 @@ fn an_address_that_ends_in_an_operations_path_is_trimmed_and_a_proxys_prefix_sta
         ("https://host/a/v1/b/v1/data", "https://host/a/v1/b"),
         ("http://[::1]:9/", "http://[::1]:9"),
     ] {
-        assert_eq!(with_base(given).unwrap().base_url, kept, "{given}");
+        assert_eq!(with_base(address).unwrap().base_url, expected, "{address}");
     }
     let websocket =
         ClientOptions { websocket_url: Some("wss://host/live/v2/games".into()), ..ClientOptions::default() };
-    assert_eq!(websocket.resolve(NOTHING).unwrap().websocket_url, "wss://host");
+    assert_eq!(websocket.resolve(NO_VARIABLES).unwrap().websocket_url, "wss://host");
 }
 
 #[test]
 fn plain_http_is_for_loopback_or_on_demand() {
-    let refused = with_base("http://service.example").unwrap_err().to_string();
-    assert!(refused.contains("allow_http=True"), "{refused}");
-    let allowed =
+    let message = with_base("http://service.example").unwrap_err().to_string();
+    assert!(message.contains("allow_http=True"), "{message}");
+    let options =
         ClientOptions { base_url: Some("http://service.example".into()), allow_http: true, ..ClientOptions::default() };
-    assert_eq!(allowed.resolve(NOTHING).unwrap().base_url, "http://service.example");
+    assert_eq!(options.resolve(NO_VARIABLES).unwrap().base_url, "http://service.example");
     for loopback in
         ["http://127.0.0.2:1", "http://LOCALHOST:1", "http://localhost.:1", "http://a.localhost", "http://[::1]:1"]
     {
@@ -147,15 +147,15 @@ fn a_misspelt_environment_or_sport_says_what_is_allowed() {
 
 #[test]
 fn a_control_character_in_a_credential_is_an_argument_error_that_does_not_show_it() {
-    let broken = || Some("canary\n".to_string());
+    let canary = || Some("canary\n".to_string());
     for options in [
-        ClientOptions { username: broken(), ..ClientOptions::default() },
-        ClientOptions { secret: broken().map(Secret), ..ClientOptions::default() },
-        ClientOptions { api_key: broken().map(Secret), ..ClientOptions::default() },
-        ClientOptions { user_agent: broken(), ..ClientOptions::default() },
+        ClientOptions { username: canary(), ..ClientOptions::default() },
+        ClientOptions { secret: canary().map(Secret), ..ClientOptions::default() },
+        ClientOptions { api_key: canary().map(Secret), ..ClientOptions::default() },
+        ClientOptions { user_agent: canary(), ..ClientOptions::default() },
         ClientOptions { proxy: Some(Secret::new("http://canary\n:3128")), ..ClientOptions::default() },
     ] {
-        match options.resolve(NOTHING) {
+        match options.resolve(NO_VARIABLES) {
             Err(Error::Argument(text)) => assert!(!text.contains("canary"), "{text}"),
             other => panic!("{other:?}"),
         }
@@ -164,8 +164,8 @@ fn a_control_character_in_a_credential_is_an_argument_error_that_does_not_show_i
 
 #[test]
 fn a_username_may_hold_any_character_that_a_header_may() {
-    let odd = ClientOptions { username: Some("a \"b\",c=\\é".into()), ..ClientOptions::default() };
-    assert_eq!(odd.resolve(NOTHING).unwrap().username.as_deref(), Some("a \"b\",c=\\é"));
+    let options = ClientOptions { username: Some("a \"b\",c=\\é".into()), ..ClientOptions::default() };
+    assert_eq!(options.resolve(NO_VARIABLES).unwrap().username.as_deref(), Some("a \"b\",c=\\é"));
     refusal(ClientOptions { username: Some(String::new()), ..ClientOptions::default() });
 }
 
@@ -195,6 +195,6 @@ fn no_debug_text_holds_a_secret() {
         proxy: Some(Secret::new("http://u:canary-3@host:1")),
         ..ClientOptions::default()
     };
-    let text = format!("{options:?} {:?}", options.clone().resolve(NOTHING).unwrap());
+    let text = format!("{options:?} {:?}", options.clone().resolve(NO_VARIABLES).unwrap());
     assert!(!text.contains("canary"), "{text}");
 }

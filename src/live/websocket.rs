@@ -114,7 +114,7 @@ impl WebsocketConnector {
         let url = self.url(token, position)?;
         let fail = |why: &str| -> StreamOpenError {
             let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
-            RequestErrorKind::Transport.error(scrubber.composed(text)).into()
+            RequestErrorKind::Transport.error(scrubber.text(text)).into()
         };
         let key = STANDARD.encode([machine::random(), machine::random()].map(u64::to_ne_bytes).as_flattened());
         let mut headers = HeaderMap::new();

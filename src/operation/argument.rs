@@ -3,7 +3,7 @@
 /// The values that an argument accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// An id of the service: it can stand in a path as it is.
+    /// An id of the service, which needs no encoding in a path.
     Id,
     /// Ids of another system: one text or several.
     ForeignIds,
@@ -37,7 +37,7 @@ pub struct Argument {
     pub is_context_only: bool,
     /// May hold a credential, which no traceback may show.
     pub is_confidential: bool,
-    /// Its parameter in the query, for those that are sent as they are.
+    /// Its parameter in the query, for those that are sent unchanged.
     pub parameter: Option<&'static str>,
 }
 

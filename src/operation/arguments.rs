@@ -5,31 +5,31 @@ use super::{Arguments, Value};
 use crate::error::{Error, Result};
 use chrono::{DateTime, FixedOffset, NaiveDate, NaiveTime};
 
-/// The arguments of one call, each as it goes on the wire.
+/// The arguments of one call, each in its wire form.
 #[derive(Debug)]
 pub(super) struct CheckedArguments {
-    declared: &'static [Argument],
-    given: Vec<(&'static str, String)>,
+    declarations: &'static [Argument],
+    values: Vec<(&'static str, String)>,
 }
 
 impl CheckedArguments {
     /// Refuses a value that does not fit its declaration, an undeclared argument, and a second value of one that takes one.
-    pub(super) fn new(operation: &str, declared: &'static [Argument], arguments: &Arguments) -> Result<Self> {
-        let mut checked = CheckedArguments { declared, given: Vec::with_capacity(arguments.len()) };
+    pub(super) fn new(operation: &str, declarations: &'static [Argument], arguments: &Arguments) -> Result<Self> {
+        let mut valid = CheckedArguments { declarations, values: Vec::with_capacity(arguments.len()) };
         for (name, value) in arguments {
             let takes_several = |kind| matches!(kind, Kind::ForeignIds | Kind::Choices(_));
-            let is_free = |argument: &&Argument| takes_several(argument.kind) || checked.get(argument.name).is_none();
-            let Some(argument) = declared.iter().find(|argument| argument.name == name).filter(is_free) else {
+            let is_free = |argument: &&Argument| takes_several(argument.kind) || valid.get(argument.name).is_none();
+            let Some(argument) = declarations.iter().find(|argument| argument.name == name).filter(is_free) else {
                 return Err(Error::Argument(format!("{operation} takes no argument {name:?}")));
             };
-            checked.given.extend(wire(argument, value.clone())?.map(|text| (argument.name, text)));
+            valid.values.extend(wire(argument, value.clone())?.map(|text| (argument.name, text)));
         }
-        Ok(checked)
+        Ok(valid)
     }
 
     /// `None` where it is not given, or a flag that is not set.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.all(name).next()
+        self.values(name).next()
     }
 
     pub(super) fn required(&self, name: &str) -> Result<&str> {
@@ -37,8 +37,8 @@ impl CheckedArguments {
     }
 
     /// Every value of an argument that may be given several times.
-    pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.given.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_str())
+    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.values.iter().filter(move |(key, _)| *key == name).map(|(_, value)| value.as_str())
     }
 
     /// A time in epoch milliseconds, which is what [`wire`] writes.
@@ -50,10 +50,10 @@ impl CheckedArguments {
         self.time(name).ok_or_else(|| missing(name))
     }
 
-    /// The parameters of the query that are sent as they are, in the order of their declaration.
+    /// The parameters of the query that are sent unchanged, in the order of their declaration.
     pub(super) fn parameters(&self) -> Result<Vec<(&'static str, String)>> {
         let mut query = Vec::new();
-        for argument in self.declared {
+        for argument in self.declarations {
             let value = self.get(argument.name);
             match argument.parameter {
                 Some(_) if value.is_none() && argument.is_required => return Err(missing(argument.name)),
@@ -86,9 +86,7 @@ fn wire(argument: &Argument, value: Value) -> Result<Option<String>> {
 fn choice(name: &str, text: &str, words: &[&str]) -> Result<String> {
     match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
         Some(word) => Ok((*word).into()),
-        None => {
-            Err(Error::Argument(format!("{name} is {:?}; it must be one of {}", shortened(text), words.join(", "))))
-        }
+        None => Err(Error::Argument(format!("{name} is {:?}; it must be one of {}", shorten(text), words.join(", ")))),
     }
 }
 
@@ -98,8 +96,8 @@ pub(super) fn missing(name: &str) -> Error {
 
 /// Whether a text is safe as a single path segment.
 pub(super) fn is_id(text: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@:".contains(&byte);
-    !text.is_empty() && text != "." && text != ".." && text.bytes().all(allowed)
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@:".contains(&byte);
+    !text.is_empty() && text != "." && text != ".." && text.bytes().all(is_allowed)
 }
 
 fn id(name: &str, value: Value) -> Result<String> {
@@ -120,7 +118,7 @@ fn id(name: &str, value: Value) -> Result<String> {
     };
     Err(Error::Argument(format!(
         "{name} {:?} is not an id: ids hold ASCII letters, digits, - _ . @ and : only{instead}",
-        shortened(&text)
+        shorten(&text)
     )))
 }
 
@@ -135,11 +133,11 @@ pub(super) fn text(name: &str, value: Value) -> Result<String> {
     };
     match text.chars().any(char::is_control) {
         false => Ok(text),
-        true => Err(Error::Argument(format!("{name} {:?} holds a control character", shortened(&text)))),
+        true => Err(Error::Argument(format!("{name} {:?} holds a control character", shorten(&text)))),
     }
 }
 
-fn shortened(text: &str) -> String {
+fn shorten(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
@@ -165,13 +163,13 @@ fn iso_8601(name: &str, text: &str) -> Result<i64> {
     if date_and_time(&format!("{text}Z")).is_some() {
         return Err(Error::Argument(format!(
             "{name} {:?} does not say in which time zone it is: write {text}Z for UTC, or an offset such as {text}+01:00",
-            shortened(text)
+            shorten(text)
         )));
     }
     Err(Error::Argument(format!(
         "{name} {:?} is not a time: write 2026-11-01, 2026-11-01T19:30:00Z or 2026-11-01T19:30:00+01:00, \
          or give epoch milliseconds as an int",
-        shortened(text)
+        shorten(text)
     )))
 }
 

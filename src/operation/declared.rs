@@ -96,7 +96,7 @@ const fn signed(name: &'static str, path: &'static str) -> Operation {
     }
 }
 
-const fn keyed(name: &'static str, path: &'static str) -> Operation {
+const fn with_key(name: &'static str, path: &'static str) -> Operation {
     Operation { auth: Auth::ApiKey, ..signed(name, path).section("Broadcast API") }
 }
 
@@ -443,7 +443,7 @@ pub static OPERATIONS: &[Operation] = &[
         .details("The request is signed; a path below `/broadcast/` takes the API key instead.")
         .section("Links")
         .example(&[r#"sorted(client.get("/v1/data/teams"))"#, "#> ['teams']"]),
-    keyed("broadcast_schedule", "/broadcast/v1/games/schedule")
+    with_key("broadcast_schedule", "/broadcast/v1/games/schedule")
         .arguments(&[
             START.optional().positional().parameter("from"),
             END.optional().positional().parameter("to"),
@@ -452,11 +452,11 @@ pub static OPERATIONS: &[Operation] = &[
         .summary("Return the Broadcast API's games; without a range those of the coming day.")
         .details(NO_TABLE)
         .example(&["client.broadcast_schedule().status", "#> 200"]),
-    keyed("broadcast_teams", "/broadcast/v1/games/teams")
+    with_key("broadcast_teams", "/broadcast/v1/games/teams")
         .summary("Return the Broadcast API's teams.")
         .details(NO_TABLE)
         .example(&["client.broadcast_teams().status", "#> 200"]),
-    keyed("broadcast_roster", "/broadcast/v1/games/teams/{team_id}")
+    with_key("broadcast_roster", "/broadcast/v1/games/teams/{team_id}")
         .arguments(&[
             TEAM_ID.many(),
             GAME_ID.optional().parameter("game_event_id").doc("the players at the time of this game."),
@@ -466,7 +466,7 @@ pub static OPERATIONS: &[Operation] = &[
         .summary("Return the Broadcast API's roster of a team, or that of a game.")
         .details("The tables are those of `roster`; columns that the Broadcast API lacks are null.")
         .example(&[r#"client.broadcast_roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id"#, "#> True"]),
-    keyed("broadcast_stats", "/broadcast/v1/stats")
+    with_key("broadcast_stats", "/broadcast/v1/stats")
         .arguments(&[SCHEDULE_ID, MOCK])
         .summary("Return the Broadcast API's current statistics of a game.")
         .details(NO_TABLE)
@@ -476,7 +476,7 @@ pub static OPERATIONS: &[Operation] = &[
             r#"client.broadcast_stats("mock-service", mock=True)["schedule_id"]"#,
             "#> 'mock-service'",
         ]),
-    keyed("broadcast_colors", "/broadcast/v1/games/active/{schedule_id}/colors")
+    with_key("broadcast_colors", "/broadcast/v1/games/active/{schedule_id}/colors")
         .arguments(&[arg("schedule_id", Id, "the game, by its schedule id.").many()])
         .summary("Return the jersey colours of a game in progress.")
         .details(
@@ -492,7 +492,7 @@ pub static OPERATIONS: &[Operation] = &[
             "#> ['away', 'home']",
             "season.close()",
         ]),
-    keyed("broadcast_locomotion", "/broadcast/v1/locomotion")
+    with_key("broadcast_locomotion", "/broadcast/v1/locomotion")
         .arguments(&[SCHEDULE_ID, TEAM_ID.parameter("team_id")])
         .summary("Return the movement of a team's players in a game.")
         .details(NO_TABLE)
@@ -556,8 +556,8 @@ impl Operation {
             query: encode(&query),
             resource: self.resource_for(config.sport, &context),
             sport: config.sport,
-            context: query.iter().fold(context.clone(), |known, (name, value)| self.add_context(known, name, value)),
+            context: query.iter().fold(context.clone(), |acc, (name, value)| self.add_context(acc, name, value)),
         };
-        Ok(Call { requests: queries.each.into_iter().map(request).collect(), join: queries.join })
+        Ok(Call { requests: queries.requests.into_iter().map(request).collect(), join: queries.join })
     }
 }

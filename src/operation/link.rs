@@ -20,7 +20,7 @@ pub(super) fn follow(link: &str, sport: Sport) -> Result<Request> {
         return Err(Error::Argument(format!("the link's path {path:?} does not begin with {DATA}")));
     }
     check_path(path)?;
-    let target = OPERATIONS.iter().find_map(|operation| Some((operation, matched(operation, path, query)?)));
+    let target = OPERATIONS.iter().find_map(|operation| Some((operation, match_operation(operation, path, query)?)));
     Ok(Request {
         operation: target.as_ref().map_or(FOLLOW, |(operation, _)| operation.name),
         auth: Auth::Signed,
@@ -93,16 +93,16 @@ fn check_path(path: &str) -> Result<()> {
                 "the path {path:?} holds a segment . or ..; write the path it leads to"
             )));
         }
-        let decoded = percent_decode_str(&text).decode_utf8_lossy().into_owned();
-        if decoded == text {
+        let next = percent_decode_str(&text).decode_utf8_lossy().into_owned();
+        if next == text {
             return Ok(());
         }
-        text = decoded;
+        text = next;
     }
 }
 
 /// The values of an operation's template in a path and its query, if they match.
-fn matched(operation: &Operation, path: &str, query: &str) -> Option<Context> {
+fn match_operation(operation: &Operation, path: &str, query: &str) -> Option<Context> {
     let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
     let template: Vec<&str> = operation.path.split('/').collect();
     if operation.auth != Auth::Signed || segments.len() != template.len() {

@@ -129,12 +129,12 @@ pub fn arguments_of(name: &str) -> &'static [Argument] {
 
 /// The static copy of a name, if values in a [`Context`] may have it.
 pub fn context_name(name: &str) -> Option<&'static str> {
-    let named = |operation: &'static Operation| {
+    let names = |operation: &'static Operation| {
         let of_request = operation.context_params.iter().map(|(_, known_as)| *known_as);
         let of_argument = operation.arguments.iter().filter(|argument| argument.is_context_only);
         of_request.chain(of_argument.map(|argument| argument.name))
     };
-    OPERATIONS.iter().flat_map(named).find(|known| *known == name)
+    OPERATIONS.iter().flat_map(names).find(|other| *other == name)
 }
 
 /// The names that `find` accepts.
@@ -144,8 +144,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Finds an operation by name, including those that only links reach; returns its static name and its resource.
 pub fn find(name: &str, sport: Sport, context: &Context) -> Option<(&'static str, Option<&'static Resource>)> {
-    let found = OPERATIONS.iter().find(|operation| operation.name == name)?;
-    Some((found.name, found.resource_for(sport, context)))
+    let operation = OPERATIONS.iter().find(|operation| operation.name == name)?;
+    Some((operation.name, operation.resource_for(sport, context)))
 }
 
 /// Whether the specification shows the body of an operation's response.
@@ -162,7 +162,7 @@ pub(crate) const SUBSCRIPTION_TOKEN: &str = "subscription_token";
 /// The websocket, which is no request.
 pub(crate) const LIVE: &str = "live";
 
-/// What stays as it is in a query: the unreserved characters, and those that ids and composite ids are written with.
+/// What a query holds unencoded: the unreserved characters, and those that ids and composite ids are written with.
 const IN_QUERY: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@').remove(b':');
 

@@ -14,13 +14,13 @@ pub(super) type Query = Vec<(&'static str, String)>;
 
 /// The query of each request of a call.
 pub(super) struct Queries {
-    pub each: Vec<Query>,
+    pub requests: Vec<Query>,
     /// How their responses become one.
     pub join: Merge,
 }
 
-fn one(query: Query) -> Result<Queries> {
-    Ok(Queries { each: vec![query], join: Merge::Single })
+fn single(query: Query) -> Result<Queries> {
+    Ok(Queries { requests: vec![query], join: Merge::Single })
 }
 
 fn range(from: i64, to: i64) -> Query {
@@ -29,25 +29,25 @@ fn range(from: i64, to: i64) -> Query {
 
 /// The declared parameters, unchanged.
 pub(super) fn declared_query(arguments: &CheckedArguments, _: &Config, _: &str) -> Result<Queries> {
-    one(arguments.parameters()?)
+    single(arguments.parameters()?)
 }
 
 pub(super) fn roster_query(arguments: &CheckedArguments, _: &Config, _: &str) -> Result<Queries> {
     let mut query = arguments.parameters()?;
     // The documented default; the vendor's newer pages put it into the path, so it is not sent.
     query.retain(|(name, value)| *name != "reference" || value != "SHOTTRACKER");
-    one(query)
+    single(query)
 }
 
 pub(super) fn schedule_query(arguments: &CheckedArguments, config: &Config, _: &str) -> Result<Queries> {
     let sport = arguments.get("sport").and_then(Sport::parse).unwrap_or(config.sport);
     let mut query = vec![("type", sport.name().to_ascii_uppercase())];
     query.extend(arguments.parameters()?);
-    one(query)
+    single(query)
 }
 
 pub(super) fn matchup_query(arguments: &CheckedArguments, _: &Config, _: &str) -> Result<Queries> {
-    let teams: Vec<&str> = arguments.all("team_ids").collect();
+    let teams: Vec<&str> = arguments.values("team_ids").collect();
     if !(1..=2).contains(&teams.len()) || teams.contains(&"") {
         return Err(Error::Argument(
             "team_ids is the id of one team, or a list of one or two: a matchup has no more, and no empty id".into(),
@@ -57,17 +57,17 @@ pub(super) fn matchup_query(arguments: &CheckedArguments, _: &Config, _: &str) -
     query.extend(arguments.get("end").map(|to| ("to", to)));
     query.extend(teams.into_iter().map(|team| ("team_id", team)));
     query.extend([("reference", arguments.required("reference")?), ("gender", arguments.required("gender")?)]);
-    one(query.into_iter().map(|(name, value)| (name, value.to_owned())).collect())
+    single(query.into_iter().map(|(name, value)| (name, value.to_owned())).collect())
 }
 
 /// The requested resources of a game, as a path segment.
 pub(super) fn parts(arguments: &CheckedArguments) -> Result<String> {
-    let names = arguments.all(PARTS).collect::<Vec<_>>().join(",");
+    let names = arguments.values(PARTS).collect::<Vec<_>>().join(",");
     if catch_up::are_parts(&names) {
         return Ok(names);
     }
-    let known = catch_up::PARTS.join(", ");
-    Err(Error::Argument(format!("resources is {names:?}; it must be one or more of {known}, each once")))
+    let choices = catch_up::PARTS.join(", ");
+    Err(Error::Argument(format!("resources is {names:?}; it must be one or more of {choices}, each once")))
 }
 
 pub(super) fn team_events_queries(arguments: &CheckedArguments, _: &Config, url: &str) -> Result<Queries> {
@@ -75,7 +75,7 @@ pub(super) fn team_events_queries(arguments: &CheckedArguments, _: &Config, url:
     ranges::check_rules(from, to, true, url)?;
     let flags = arguments.parameters()?;
     let query = |(from, to)| [range(from, to), flags.clone()].concat();
-    Ok(Queries { each: ranges::months(from, to).into_iter().map(query).collect(), join: Merge::Events })
+    Ok(Queries { requests: ranges::months(from, to).into_iter().map(query).collect(), join: Merge::Events })
 }
 
 /// A game needs `from=1&to=2`: the service requires both and ignores them.
@@ -84,11 +84,11 @@ pub(super) fn team_game_stats_query(arguments: &CheckedArguments, _: &Config, ur
         (Some(game), None, None) => {
             let mut query = range(1, 2);
             query.push(("event_id", game.to_owned()));
-            one(query)
+            single(query)
         }
         (None, Some(from), Some(to)) => {
             ranges::check_rules(from, to, false, url)?;
-            one(range(from, to))
+            single(range(from, to))
         }
         _ => Err(Error::Argument("team_game_stats takes a game (game_id=) or a range (start= and end=)".into())),
     }
@@ -98,5 +98,5 @@ pub(super) fn locations_queries(arguments: &CheckedArguments, _: &Config, _: &st
     let session = arguments.required("session_id")?;
     let (from, to) = (arguments.required_time("start")?, arguments.required_time("end")?);
     let query = |(from, to)| [vec![("id", session.to_owned())], range(from, to)].concat();
-    Ok(Queries { each: ranges::windows(from, to)?.into_iter().map(query).collect(), join: Merge::Locations })
+    Ok(Queries { requests: ranges::windows(from, to)?.into_iter().map(query).collect(), join: Merge::Locations })
 }

@@ -99,15 +99,15 @@ fn pieces(from: i64, to: i64, furthest: impl Fn(i64) -> i64) -> Vec<(i64, i64)> 
 
 /// Refuses a range with the error that the service would return.
 pub(super) fn check_rules(from: i64, to: i64, is_split: bool, url: &str) -> Result<()> {
-    let violated = violated_rules(from, to, is_split);
-    if violated.is_empty() {
+    let rules = violated_rules(from, to, is_split);
+    if rules.is_empty() {
         return Ok(());
     }
     Err(Error::Api(Box::new(ApiError {
         kind: ApiErrorKind::InvalidRequest,
         status: 422,
-        message: Scrubbed::local(violated.join(" | ")),
-        rules: violated.iter().map(Scrubbed::local).collect(),
+        message: Scrubbed::local(rules.join(" | ")),
+        rules: rules.iter().map(Scrubbed::local).collect(),
         request_id: None,
         url: Scrubbed::local(format!("{url}?from={from}&to={to}")),
         attempts: 0,

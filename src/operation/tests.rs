@@ -16,13 +16,13 @@ fn text(value: &str) -> Value {
     Value::Text(value.into())
 }
 
-fn planned(name: &str, arguments: &[(&str, Value)]) -> Result<Call> {
+fn plan_call(name: &str, arguments: &[(&str, Value)]) -> Result<Call> {
     let arguments = arguments.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     call(name, &arguments, &config())
 }
 
 fn only(name: &str, arguments: &[(&str, Value)]) -> Request {
-    let call = planned(name, arguments).unwrap();
+    let call = plan_call(name, arguments).unwrap();
     assert_eq!(call.requests.len(), 1, "{call:?}");
     call.requests.into_iter().next().unwrap()
 }
@@ -35,7 +35,7 @@ fn target(request: &Request) -> String {
 }
 
 fn refusal(name: &str, arguments: &[(&str, Value)]) -> String {
-    match planned(name, arguments) {
+    match plan_call(name, arguments) {
         Err(Error::Argument(text)) => text,
         other => panic!("{name} was not refused as an argument: {other:?}"),
     }
@@ -184,8 +184,8 @@ fn each_operation_has_the_path_and_query_of_the_specification() {
 #[test]
 fn the_tables_know_team_game_and_session_of_the_request() {
     let context_of = |name: &str, arguments: &[(&str, Value)]| only(name, arguments).context;
-    let both = context_of("team_game_stats", &[("team_id", Value::Int(46)), ("game_id", text("g"))]);
-    assert_eq!((both.get("team_id"), both.get("game_id")), (Some("46"), Some("g")));
+    let context = context_of("team_game_stats", &[("team_id", Value::Int(46)), ("game_id", text("g"))]);
+    assert_eq!((context.get("team_id"), context.get("game_id")), (Some("46"), Some("g")));
     assert_eq!(context_of("possessions", &[("session_id", text("s"))]).get("session_id"), Some("s"));
     let window = [("session_id", text("s")), ("start", Value::Int(NOON)), ("end", Value::Int(NOON + 1))];
     assert_eq!(context_of("locations", &window).get("session_id"), Some("s"));
@@ -218,7 +218,7 @@ fn a_range_that_the_service_would_refuse_with_422_is_refused_in_its_words() {
         ("team_game_stats", range(NOON, NOON + year), vec![ranges::AT_MOST_8_MONTHS]),
         ("team_game_stats", range(NOON, NOON - 1), vec![ranges::IN_ORDER]),
     ] {
-        let Err(Error::Api(error)) = planned(name, &arguments) else { panic!("{name} was not refused") };
+        let Err(Error::Api(error)) = plan_call(name, &arguments) else { panic!("{name} was not refused") };
         assert_eq!((error.kind, error.status, error.attempts), (ApiErrorKind::InvalidRequest, 422, 0));
         assert_eq!(error.rules, rules);
         assert_eq!((error.message.to_string(), error.request_id.clone()), (rules.join(" | "), None));
@@ -247,7 +247,7 @@ fn a_range_that_holds_nothing_is_refused_by_every_operation() {
 #[test]
 fn team_events_over_eight_months_are_split_into_pieces_that_touch() {
     let arguments = [("team_id", text("46")), ("start", text("2025-01-31")), ("end", text("2026-11-01T12:00:00Z"))];
-    let call = planned("team_events", &arguments).unwrap();
+    let call = plan_call("team_events", &arguments).unwrap();
     assert_eq!(call.join, Merge::Events);
     let ends: Vec<&str> = call.requests.iter().map(|request| request.query.as_str()).collect();
     // 2025-01-31, 2025-09-30, 2026-05-30, 2026-11-01T12:00, from date -u +%s
@@ -264,7 +264,7 @@ fn team_events_over_eight_months_are_split_into_pieces_that_touch() {
 #[test]
 fn locations_are_split_into_windows_of_thirty_minutes_that_touch() {
     let arguments = [("session_id", text("s")), ("start", Value::Int(NOON)), ("end", Value::Int(NOON + HOUR + 1))];
-    let call = planned("locations", &arguments).unwrap();
+    let call = plan_call("locations", &arguments).unwrap();
     assert_eq!((call.join, call.requests.len()), (Merge::Locations, 3));
     let half = NOON + HOUR / 2;
     assert_eq!(call.requests[1].query, format!("id=s&from={half}&to={}", NOON + HOUR));
@@ -286,27 +286,27 @@ fn an_argument_that_is_missing_or_unknown_is_named() {
 fn a_season_type_is_one_of_four_and_a_week_a_number_from_one() {
     let schedule =
         |name: &'static str, value: Value| refusal("schedule", &[("start", Value::Int(NOON)), (name, value)]);
-    for wrong in ["", "REGULAR", "PO ST", "R\u{c9}G"] {
-        assert!(schedule("season_type", text(wrong)).contains("EXH, PRE, REG, POST"), "{wrong}");
+    for season_type in ["", "REGULAR", "PO ST", "R\u{c9}G"] {
+        assert!(schedule("season_type", text(season_type)).contains("EXH, PRE, REG, POST"), "{season_type}");
     }
-    for wrong in [Value::Int(0), Value::Int(-3), Value::Float(3.0), text("3"), Value::Bool(true)] {
-        assert!(schedule("week", wrong.clone()).contains("such as week=3"), "{wrong}");
+    for week in [Value::Int(0), Value::Int(-3), Value::Float(3.0), text("3"), Value::Bool(true)] {
+        assert!(schedule("week", week.clone()).contains("such as week=3"), "{week}");
     }
 }
 
 #[test]
 fn a_matchup_has_one_team_or_two_and_a_gender() {
-    let given = |teams: &[&str], gender: &str| {
+    let refuse = |teams: &[&str], gender: &str| {
         let mut arguments: Vec<(&str, Value)> = teams.iter().map(|team| ("team_ids", text(team))).collect();
         arguments.extend([("start", Value::Int(NOON)), ("reference", text("X")), ("gender", text(gender))]);
         refusal("matchup", &arguments)
     };
-    for wrong in [&[][..], &["1", "2", "3"], &[""], &["1", ""]] {
-        assert!(given(wrong, "MEN").contains("one or two"), "{wrong:?}");
+    for teams in [&[][..], &["1", "2", "3"], &[""], &["1", ""]] {
+        assert!(refuse(teams, "MEN").contains("one or two"), "{teams:?}");
     }
-    assert!(given(&["1\n"], "MEN").contains("control character"));
-    for wrong in ["", "M", "MENS", "mixed"] {
-        assert!(given(&["1"], wrong).contains("MEN, WOMEN"), "{wrong}");
+    assert!(refuse(&["1\n"], "MEN").contains("control character"));
+    for gender in ["", "M", "MENS", "mixed"] {
+        assert!(refuse(&["1"], gender).contains("MEN, WOMEN"), "{gender}");
     }
     let team = ("team_ids", Value::Int(1));
     assert!(refusal("matchup", &[team.clone(), ("start", Value::Int(1)), ("reference", text("X"))]).contains("gender"));
@@ -315,10 +315,10 @@ fn a_matchup_has_one_team_or_two_and_a_gender() {
 
 #[test]
 fn a_catch_up_has_four_resources_and_names_them_for_an_unknown_one() {
-    for wrong in [&["stat"][..], &["stats", "videos"], &["shots", "shots"], &["stats,"], &[""], &[]] {
-        let mut arguments: Vec<(&str, Value)> = wrong.iter().map(|name| ("resources", text(name))).collect();
+    for names in [&["stat"][..], &["stats", "videos"], &["shots", "shots"], &["stats,"], &[""], &[]] {
+        let mut arguments: Vec<(&str, Value)> = names.iter().map(|name| ("resources", text(name))).collect();
         arguments.push(("game_id", text("g")));
-        assert!(refusal("catch_up", &arguments).contains("stats, details, shots, possessions"), "{wrong:?}");
+        assert!(refusal("catch_up", &arguments).contains("stats, details, shots, possessions"), "{names:?}");
     }
 }
 
@@ -415,15 +415,15 @@ fn get_takes_any_signed_path_and_encodes_its_parameters() {
 #[test]
 fn the_page_of_the_wire_lists_every_field_that_is_in_the_dict_only() {
     let line = |operation: &declared::Operation| {
-        let known = operation.resource?.paths;
-        let paths: Vec<String> = known.iter().map(|path| format!("`{path}`")).collect();
-        (!known.is_empty()).then(|| format!("| `{}` | {} |", operation.name, paths.join(", ")))
+        let paths = operation.resource?.paths;
+        let cells: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+        (!paths.is_empty()).then(|| format!("| `{}` | {} |", operation.name, cells.join(", ")))
     };
     let expected: Vec<String> = OPERATIONS.iter().filter_map(line).collect();
     let page = include_str!("../../docs/wire.md").split("## Fields in the dict only").nth(1).unwrap();
     let page = page.split("## Unknown").next().unwrap();
-    let listed: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
-    assert_eq!(listed, expected, "write in docs/wire.md:\n{}", expected.join("\n"));
+    let lines: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(lines, expected, "write in docs/wire.md:\n{}", expected.join("\n"));
 }
 
 /// `live_plays` is declared for tests alone, in one place.

@@ -24,7 +24,7 @@ impl ByteSet {
     }
 
     pub(super) fn add(&mut self, other: ByteSet) {
-        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine |= theirs);
+        self.0.iter_mut().zip(other.0).for_each(|(bits, other)| *bits |= other);
     }
 
     pub(super) fn contains(self, byte: u8) -> bool {
@@ -45,7 +45,7 @@ impl Needle {
         Needle { bytes: text.as_bytes().to_vec().into(), folds }
     }
 
-    pub(super) const fn folded(text: &'static [u8]) -> Self {
+    pub(super) const fn case_insensitive(text: &'static [u8]) -> Self {
         Needle { bytes: Cow::Borrowed(text), folds: true }
     }
 
@@ -62,8 +62,8 @@ impl Needle {
         first
     }
 
-    fn is(&self, expected: u8, found: u8) -> bool {
-        expected == found || self.folds && expected.eq_ignore_ascii_case(&found)
+    fn is(&self, expected: u8, actual: u8) -> bool {
+        expected == actual || self.folds && expected.eq_ignore_ascii_case(&actual)
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) fn matches(needle: &Needle, rest: &[u8], is_cut: bool) -> Option<usiz
         }
         // Most texts are plain, and each byte of them is compared with every secret.
         let len = match left[0] {
-            b'%' | b'\\' | b'&' | b'+' => spelled(left).find(|unit| needle.is(*expected, unit.byte))?.len,
+            b'%' | b'\\' | b'&' | b'+' => spellings(left).find(|unit| needle.is(*expected, unit.byte))?.len,
             plain if needle.is(*expected, plain) => 1,
             _ => return None,
         };
@@ -99,7 +99,7 @@ pub(super) fn matches(needle: &Needle, rest: &[u8], is_cut: bool) -> Option<usiz
 /// The most likely reading of a text's start.
 pub(super) fn unit(rest: &[u8]) -> Option<SpelledByte> {
     match *rest.first()? {
-        b'%' | b'\\' | b'&' => spelled(rest).next(),
+        b'%' | b'\\' | b'&' => spellings(rest).next(),
         byte => Some(SpelledByte { byte, len: 1, depth: 0 }),
     }
 }
@@ -110,31 +110,31 @@ pub(super) fn is_name_part(rest: &[u8]) -> bool {
 }
 
 /// Possible readings of a text's start, the longest spelling first.
-pub(super) fn spelled(rest: &[u8]) -> impl Iterator<Item = SpelledByte> {
+pub(super) fn spellings(rest: &[u8]) -> impl Iterator<Item = SpelledByte> {
     let plain = rest.first().map(|byte| SpelledByte { byte: *byte, len: 1, depth: 0 });
     let blank = plain.filter(|unit| unit.byte == b'+').map(|_| SpelledByte { byte: b' ', len: 1, depth: 0 });
     let percent = if rest.first() == Some(&b'%') { percent(rest) } else { [None; MAX_DEPTH] };
-    let escaped = match rest.first() {
+    let escape = match rest.first() {
         Some(b'\\') => json(&rest[1..]),
         Some(b'&') => html(&rest[1..]),
         _ => None,
     };
-    percent.into_iter().rev().chain([escaped, plain, blank]).flatten()
+    percent.into_iter().rev().chain([escape, plain, blank]).flatten()
 }
 
 /// `%41`, `%2541`, `%252541` ..
 fn percent(rest: &[u8]) -> [Option<SpelledByte>; MAX_DEPTH] {
-    let mut found = [None; MAX_DEPTH];
+    let mut bytes = [None; MAX_DEPTH];
     let mut at = 1;
-    for (depth, found) in found.iter_mut().enumerate() {
+    for (depth, slot) in bytes.iter_mut().enumerate() {
         let Some(byte) = rest.get(at..at + 2).and_then(hex) else { break };
-        *found = Some(SpelledByte { byte: byte as u8, len: at + 2, depth: depth + 1 });
+        *slot = Some(SpelledByte { byte: byte as u8, len: at + 2, depth: depth + 1 });
         if byte != u32::from(b'%') {
             break;
         }
         at += 2;
     }
-    found
+    bytes
 }
 
 /// After a backslash: `u0041`, `x41`, or the letter itself.

@@ -29,18 +29,18 @@ fn percent(text: &str, set: &'static AsciiSet) -> String {
 
 #[test]
 fn a_secret_is_hidden_however_it_is_spelled() {
-    const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-    const PATH: &AsciiSet = &UNRESERVED.remove(b'/');
-    let once = percent(SECRET, UNRESERVED);
+    const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    const PATH: &AsciiSet = &COMPONENT.remove(b'/');
+    let percent_encoded = percent(SECRET, COMPONENT);
     let spellings = [
         SECRET.to_string(),
         SECRET.to_lowercase(),
-        once.clone(),
+        percent_encoded.clone(),
         percent(SECRET, PATH),
-        once.replace("%20", "+"),
-        once.replace("%2F", "%2f").replace("%2B", "%2b"),
-        percent(&once, NON_ALPHANUMERIC),
-        percent(&percent(&once, NON_ALPHANUMERIC), NON_ALPHANUMERIC),
+        percent_encoded.replace("%20", "+"),
+        percent_encoded.replace("%2F", "%2f").replace("%2B", "%2b"),
+        percent(&percent_encoded, NON_ALPHANUMERIC),
+        percent(&percent(&percent_encoded, NON_ALPHANUMERIC), NON_ALPHANUMERIC),
         SECRET.bytes().map(|byte| format!("%{byte:02X}")).collect(),
         SECRET.escape_debug().to_string(),
         SECRET.replace('"', "\\\"").replace('/', "\\/"),
@@ -52,13 +52,13 @@ fn a_secret_is_hidden_however_it_is_spelled() {
         URL_SAFE.encode(SECRET).trim_end_matches('=').into(),
         percent(STANDARD.encode(SECRET).trim_end_matches('='), NON_ALPHANUMERIC),
     ];
-    for spelled in spellings {
-        assert_eq!(scrubber().url(format!("a {spelled} b")), "a *** b", "{spelled}");
+    for spelling in spellings {
+        assert_eq!(scrubber().url(format!("a {spelling} b")), "a *** b", "{spelling}");
     }
     for user in ["a", "an", "ann"] {
         let basic = STANDARD.encode(format!("{user}:{SECRET}"));
-        let hidden = scrubber().message(format!("Basic {basic}"));
-        assert!(hidden.contains("***") && hidden.len() < 24, "{hidden}");
+        let text = scrubber().message(format!("Basic {basic}"));
+        assert!(text.contains("***") && text.len() < 24, "{text}");
     }
     assert_eq!(scrubber().message("about"), "about", "two letters are no secret");
     assert!(!format!("{:?}", scrubber()).contains("aNary"));
@@ -66,7 +66,7 @@ fn a_secret_is_hidden_however_it_is_spelled() {
 
 #[test]
 fn a_credential_parameter_is_hidden_at_any_depth_whoever_it_belongs_to() {
-    for (address, shown) in [
+    for (address, expected) in [
         ("https://h/p?schedule_id=5&apikey=other", "https://h/p?schedule_id=5&apikey=***"),
         ("https://h/p?APIKEY=other&x=1", "https://h/p?APIKEY=***&x=1"),
         ("https://h/p?%61pikey=other", "https://h/p?%61pikey=***"),
@@ -84,15 +84,15 @@ fn a_credential_parameter_is_hidden_at_any_depth_whoever_it_belongs_to() {
         ("next=https%3A%2F%2Fann%3Aother%40h%2F", "next=https%3A%2F%2Fh%2F"),
         ("/v1/data/teams?id=a@b", "/v1/data/teams?id=a@b"),
     ] {
-        assert_eq!(scrubber().url(address), shown);
+        assert_eq!(scrubber().url(address), expected);
     }
 }
 
 #[test]
 fn words_of_this_program_stay_as_they_are() {
     let text = "give http://user:password@host:port, or token=abc";
-    assert_eq!(scrubber().composed(text), text);
-    assert_eq!(scrubber().composed(format!("{text} {SECRET}")), format!("{text} ***").as_str());
+    assert_eq!(scrubber().text(text), text);
+    assert_eq!(scrubber().text(format!("{text} {SECRET}")), format!("{text} ***").as_str());
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn control_characters_are_escaped_and_a_message_is_one_line() {
     assert_eq!(scrubber().id(text), "a\\x1b[31m\\n b\\u{202e}c\\u{200b}\\x9b");
     assert_eq!(scrubber().message(" a \r\n\t b\u{7} "), "a b\\x07");
     assert_eq!(Scrubbed::local("a\u{1b}"), "a\\x1b");
-    assert_eq!(shown("a\u{1b}"), "a\\x1b");
+    assert_eq!(printable("a\u{1b}"), "a\\x1b");
 }
 
 #[test]
@@ -113,12 +113,12 @@ fn every_text_is_short_and_costs_what_is_shown() {
         (scrubber().id(&long), MAX_ID),
         (scrubber().header(&long), MAX_HEADER),
         (Scrubbed::local(&long), MAX_TEXT),
-        (Scrubbed::local(shown(&long)), MAX_TEXT),
+        (Scrubbed::local(printable(&long)), MAX_TEXT),
     ] {
         assert!(text.len() <= limit && text.len() > limit - 8 && text.ends_with('…'), "{}", text.len());
     }
     let bells = "\u{7}".repeat(10_000);
-    assert!(shown(&bells).len() <= MAX_TEXT);
+    assert!(printable(&bells).len() <= MAX_TEXT);
 }
 
 #[test]
@@ -154,10 +154,10 @@ fn a_secret_that_was_learned_is_hidden_by_clones_too_and_the_last_ones_are_kept(
     assert!(!format!("{first:?}").contains("token"));
 }
 
-/// Fragments of what is looked for, in the spellings that it may have, and of what is not.
+/// Fragments of secrets and addresses, in the spellings that they may have, and of other text.
 fn fragment() -> impl Strategy<Value = String> {
-    let encoded = STANDARD.encode(SECRET);
-    let whole = [
+    let base64 = STANDARD.encode(SECRET);
+    let targets = [
         SECRET,
         "c",
         "caNary",
@@ -192,7 +192,7 @@ fn fragment() -> impl Strategy<Value = String> {
         "\u{202e}",
     ];
     let texts: Vec<String> =
-        whole.into_iter().chain(other).map(String::from).chain([encoded[..7].into(), encoded]).collect();
+        targets.into_iter().chain(other).map(String::from).chain([base64[..7].into(), base64]).collect();
     proptest::sample::select(texts)
 }
 
@@ -203,7 +203,7 @@ proptest! {
         let form = TextForm { limit, folds, is_cut, ends: [None, Some(ENDS_IN_URL), Some(ENDS_IN_TEXT)][form] };
         let scrubber = scrubber();
         scrubber.learn("Zeta-9");
-        prop_assert_eq!(scrubber.scrub(&text, form), scrub(&text, form, &scrubber.all(), |_| false));
+        prop_assert_eq!(scrubber.scrub(&text, form), scrub(&text, form, &scrubber.all_needles(), |_| false));
     }
 
     #[test]
@@ -211,13 +211,13 @@ proptest! {
         let text = fragments.concat();
         let scrubber = scrubber();
         scrubber.learn("Zeta-9");
-        let secrets = scrubber.all();
+        let secrets = scrubber.all_needles();
         for at in 0..text.len() {
             let rest = &text.as_bytes()[at..];
             let forms = || secrets.iter().flat_map(|needles| &needles.forms);
-            let found = forms().find_map(|(_, needle)| matches(needle, rest, is_cut));
-            prop_assert_eq!(secret_at(&secrets, rest, is_cut), found);
-            prop_assert_eq!(unit(rest), spelling::spelled(rest).next());
+            let expected = forms().find_map(|(_, needle)| matches(needle, rest, is_cut));
+            prop_assert_eq!(secret_at(&secrets, rest, is_cut), expected);
+            prop_assert_eq!(unit(rest), spelling::spellings(rest).next());
         }
     }
 }

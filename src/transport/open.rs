@@ -196,7 +196,7 @@ fn check_event_stream(shared: &Shared, response: Response, url: &Url) -> OpenRes
     let (url, why) = (shared.scrubber.url(url.as_str()), shared.scrubber.id(why));
     let text = format!("the response to GET {url} is not an event stream: {why}");
     Err(StreamOpenError {
-        error: RequestErrorKind::Transport.error(shared.scrubber.composed(text)),
+        error: RequestErrorKind::Transport.error(shared.scrubber.text(text)),
         status: Some(200),
         wait: None,
     })

@@ -294,7 +294,7 @@ impl<'a> RetryContext<'a> {
     fn record_retry(&mut self, error: &Error, kind: FailureKind, delay: Duration) {
         self.state.retries += 1;
         self.state.has_retried_500 |= matches!(kind, FailureKind::Status(500, _));
-        let reason = self.shared.scrubber.composed(error.to_string());
+        let reason = self.shared.scrubber.text(error.to_string());
         let (seconds, retries, max_retries) = (delay.as_secs_f64(), self.state.retries, self.max_retries);
         let message = format!("{reason}; retrying in {seconds:.1} s (retry {retries} of {max_retries})");
         let warning = self.shared.retry_log.lock().unwrap_or_else(PoisonError::into_inner).record(Instant::now());

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sideline::advice::Advice;
 use sideline::error::{ApiError, ApiErrorKind, Error, FileError, RequestError, RequestErrorKind};
-use sideline::scrub::{Scrubbed, shown};
+use sideline::scrub::{Scrubbed, printable};
 use std::any::Any;
 use std::error::Error as StdError;
 use std::io;
@@ -37,8 +37,8 @@ fn builtin(py: Python<'_>, error: &Error, text: String) -> PyErr {
     match error {
         // From the number Python picks a subclass: `FileNotFoundError`, `PermissionError` and so on.
         Error::File(FileError { path, errno: Some(errno), message, .. }) => {
-            let message = shown(&without_number(message));
-            PyOSError::new_err((*errno, message, shown(path)))
+            let message = printable(&without_number(message));
+            PyOSError::new_err((*errno, message, printable(path)))
         }
         Error::File(_) => PyBlockingIOError::new_err(text),
         Error::Request(_) => PyMemoryError::new_err(text),
