@@ -196,7 +196,7 @@ impl ClientOptions {
     /// Checks the explicit settings and looks up the others with `variable` (the environment, or a map in a test).
     pub fn resolve(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
         let scrubber = self.scrubber(variable);
-        self.build(variable).map_err(|error| error.scrubbed(&scrubber))
+        self.build(variable).map_err(|error| error.scrub(&scrubber))
     }
 
     /// Hides the secrets in the error of any other setting.

@@ -128,12 +128,12 @@ impl Error {
     }
 
     /// Hides the secrets of a client in all texts, which may come from its caller or from a library.
-    pub fn scrubbed(mut self, scrubber: &Scrubber) -> Self {
-        self.scrub(scrubber);
+    pub fn scrub(mut self, scrubber: &Scrubber) -> Self {
+        self.scrub_texts(scrubber);
         self
     }
 
-    fn scrub(&mut self, scrubber: &Scrubber) {
+    fn scrub_texts(&mut self, scrubber: &Scrubber) {
         let local = |text: &mut String| *text = scrubber.text(&*text).to_string();
         let peers = |text: &mut Scrubbed| *text = scrubber.text(&*text);
         match self {
@@ -142,8 +142,8 @@ impl Error {
             Error::UnknownName { text, name, candidates } => [text, name, candidates].into_iter().for_each(local),
             Error::File(error) => [&mut error.path, &mut error.message].into_iter().for_each(local),
             Error::Api(error) => {
-                let own = [&mut error.message, &mut error.url, &mut error.hint].into_iter();
-                own.chain(&mut error.rules).chain(&mut error.request_id).for_each(peers);
+                let fields = [&mut error.message, &mut error.url, &mut error.hint].into_iter();
+                fields.chain(&mut error.rules).chain(&mut error.request_id).for_each(peers);
             }
             Error::Request(error) => {
                 let url = error.request.as_deref_mut().map(|request| &mut request.url);
@@ -152,7 +152,7 @@ impl Error {
             Error::Decode(error) => [&mut error.message, &mut error.path].into_iter().for_each(peers),
             Error::GivenUp { text, cause } => {
                 peers(text);
-                cause.scrub(scrubber);
+                cause.scrub_texts(scrubber);
             }
             Error::Closed => {}
         }
@@ -390,10 +390,10 @@ pub struct ApiError {
 impl ApiError {
     /// The message without the advice.
     fn problem(&self) -> String {
-        let returned = if self.attempts == 0 { "would return" } else { "returned" };
+        let verb = if self.attempts == 0 { "would return" } else { "returned" };
         let id = self.request_id.as_ref().map_or_else(String::new, |id| format!(" (request id {id})"));
         let after = if self.attempts > 1 { format!(" after {} attempts", self.attempts) } else { String::new() };
-        format!("GET {} {returned} {}: {}{id}{after}", self.url, self.status, self.message)
+        format!("GET {} {verb} {}: {}{id}{after}", self.url, self.status, self.message)
     }
 }
 
@@ -449,7 +449,7 @@ mod tests {
         let scrubber = Scrubber::new(&[SECRET.to_owned()]);
         for error in errors() {
             assert!(error.to_string().contains(SECRET), "{error}");
-            let error = error.scrubbed(&scrubber);
+            let error = error.scrub(&scrubber);
             let texts = [error.to_string(), error.problem(), error.advice().1.to_string()];
             assert!(!texts.concat().contains(SECRET), "{texts:?}");
         }

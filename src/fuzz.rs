@@ -18,7 +18,7 @@ pub(crate) static TARGETS: &[(&str, Target)] = &[
 ];
 
 pub fn target(name: &str) -> Target {
-    TARGETS.iter().find(|(known, _)| *known == name).expect("a target").1
+    TARGETS.iter().find(|(target, _)| *target == name).expect("a target").1
 }
 
 /// SplitMix64: deterministic by seed.

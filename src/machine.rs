@@ -1,6 +1,6 @@
 //! What the core takes from the machine it runs on: the time of day, chance, and waiting threads. Everything else that takes
-//! time uses tokio's clock. Nothing else in the crate asks the machine (clippy.toml), so that a test can put a simulated one
-//! in its place for its thread, and one seed decides everything.
+//! time uses tokio's clock. Nothing else in the crate asks the machine (clippy.toml), so that a test can replace it with
+//! a simulated one for its thread, and one seed decides everything.
 #![allow(clippy::disallowed_methods)]
 
 #[cfg(test)]
@@ -18,7 +18,7 @@ use tokio::task::{JoinError, spawn_blocking};
 /// The time of day. It may jump: durations are measured with tokio's clock.
 pub fn now() -> SystemTime {
     #[cfg(test)]
-    if let Some(now) = simulated::ask(|machine| machine.now()) {
+    if let Some(now) = simulated::with(|machine| machine.now()) {
         return now;
     }
     SystemTime::now()
@@ -27,7 +27,7 @@ pub fn now() -> SystemTime {
 /// The standard library seeds its hashers at random; jitter and nonces need no more than that.
 pub fn random() -> u64 {
     #[cfg(test)]
-    if let Some(random) = simulated::ask(|machine| machine.random()) {
+    if let Some(random) = simulated::with(|machine| machine.random()) {
         return random;
     }
     HashKey::default().hash_one(())
@@ -43,12 +43,12 @@ pub(crate) type HashKey = RandomState;
 
 /// Waits on this thread until `poll` is ready, for so long at most; whether it was.
 pub fn wait(limit: Duration, waker: &Waker, mut poll: impl FnMut(&mut Context<'_>) -> Poll<()>) -> bool {
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
         if poll(&mut Context::from_waker(waker)).is_ready() {
             return true;
         }
-        let left = limit.saturating_sub(begun.elapsed());
+        let left = limit.saturating_sub(start.elapsed());
         if left.is_zero() {
             return false;
         }

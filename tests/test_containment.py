@@ -318,7 +318,7 @@ def test_a_child_forked_while_a_thread_makes_units_looks_at_them_itself(client: 
             begun.set()
             release.wait()
 
-    thread = threading.Thread(target=lambda: batch._core_units.made())  # type: ignore[union-attr]
+    thread = threading.Thread(target=lambda: batch._core_units.to_list())  # type: ignore[union-attr]
     thresholds = gc.get_threshold()
     gc.callbacks.append(collected)
     try:

@@ -210,7 +210,7 @@ class FaultyService(RuleBasedStateMachine):
             with pytest.raises(sideline.SidelineError, match="closed"):
                 ask()
         for stream in self.streams:
-            had_ended = stream.state == "closed" and stream._core.ended
+            had_ended = stream.state == "closed" and stream._core.has_ended
             try:
                 items = list(stream)
             except sideline.StreamClosed:

@@ -75,7 +75,7 @@ class CoreUnits:
     @property
     def plain(self) -> bool:
         """Whether every unit has a response without unknown fields, so that none needs a closer look."""
-    def made(self) -> list[tuple[Payload | None, Exception | None, CoverageRow]]:
+    def to_list(self) -> list[tuple[Payload | None, Exception | None, CoverageRow]]:
         """Return for each unit its response, its error, and its row of `coverage`."""
 
 @final
@@ -212,7 +212,7 @@ class Payload:
     def _size(self) -> int:
         """Number of bytes received, in all responses; merges nothing."""
     @property
-    def _met(self) -> list[tuple[str, str | None, int, bool]]:
+    def _drift_fields(self) -> list[tuple[str, str | None, int, bool]]:
         """The unknown fields found on arrival: path, JSON type, byte offset, and whether they are new to the client."""
     def _refusal(self) -> DecodeError | None:
         """Return the exception that `strict=True` raises; `None` without unknown fields."""
@@ -502,7 +502,7 @@ class CoreStream:
     def open(self) -> None:
         """Connect; only the first call has an effect."""
     def take(self) -> Any:
-        """Return the next item if there is one, else `None`; see `ended`."""
+        """Return the next item if there is one, else `None`; see `has_ended`."""
     def next(self) -> Any:
         """Wait for the next item; `None` at the end. Ctrl-C ends the wait."""
     def next_within(self, seconds: float) -> Any:
@@ -523,7 +523,7 @@ class CoreStream:
     def close(self) -> None:
         """Close the stream; raises if the last items of a journal could not be written."""
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the stream has ended and all items were taken."""
     @property
     def state(self) -> Literal["new", "connecting", "connected", "waiting", "closed"]: ...
@@ -644,7 +644,7 @@ class _Templates:
 def _certificate(der: bytes) -> tuple[str, int] | None:
     """Return issuer and expiry (epoch seconds) of a DER certificate; `None` if the bytes are not a certificate."""
 
-def _arrow_ids(name: str, given: object) -> list[int | str | None] | None:
+def _arrow_ids(name: str, data: object) -> list[int | str | None] | None:
     """Return the ids of an Arrow array, from any library; `None` if the object has no Arrow data."""
 
 def _check_range(start: object, end: object) -> None:
@@ -660,7 +660,7 @@ def _ids(name: str, values: Sequence[object]) -> list[int | str]:
 
 def _batch_sync(
     client: CoreClient,
-    question: tuple[str, str, Sequence[object], dict[str, Any], _Limits | None, Sequence[object] | None],
+    arguments: tuple[str, str, Sequence[object], dict[str, Any], _Limits | None, Sequence[object] | None],
     strict: bool,
     progress: CoreProgress,
     tick: Callable[[], object] | None,
@@ -669,7 +669,7 @@ def _batch_sync(
 
 def _batch_async(
     client: CoreClient,
-    question: tuple[str, str, Sequence[object], dict[str, Any], _Limits | None, Sequence[object] | None],
+    arguments: tuple[str, str, Sequence[object], dict[str, Any], _Limits | None, Sequence[object] | None],
     strict: bool,
     progress: CoreProgress,
 ) -> Awaitable[tuple[Payload, CoreUnits]]: ...
@@ -685,7 +685,7 @@ def _batch_table(shape: Payload, payloads: Sequence[Payload], name: str | None, 
 def _coverage_table(rows: Sequence[CoverageRow]) -> Table:
     """Return the table `coverage` with these rows."""
 
-def _live(client: CoreClient, what: dict[str, Any], options: dict[str, Any]) -> CoreStream:
+def _live(client: CoreClient, fields: dict[str, Any], options: dict[str, Any]) -> CoreStream:
     """Create a stream without connecting. `what` are the parameters of `live` that select the updates, `options` the
     others.
     """

@@ -101,7 +101,7 @@ class BaseBatch:
     @property
     def _units(self) -> list[Unit]:
         if (core_units := self._core_units) is not None:
-            units = [Unit(key, *unit) for key, unit in zip(self._query.ids, core_units.made(), strict=True)]
+            units = [Unit(key, *unit) for key, unit in zip(self._query.ids, core_units.to_list(), strict=True)]
             if self._core_units is not None:
                 # In this order: another thread may read meanwhile.
                 self._python_units, self._core_units = units, None
@@ -440,8 +440,8 @@ class _Run:
         if core_units.plain and len(self._open) == len(self._answered_units):
             return shape, core_units
         units = list(self._answered_units)
-        for place, (payload, error, row) in zip(self._open, core_units.made(), strict=True):
+        for place, (payload, error, row) in zip(self._open, core_units.to_list(), strict=True):
             units[place] = Unit(self._query.ids[place], payload, error, row)
-            if payload is not None and payload._met:
+            if payload is not None and payload._drift_fields:
                 report_drift(payload, warn=not self.strict)
         return shape, [unit for unit in units if unit]

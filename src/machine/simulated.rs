@@ -35,6 +35,6 @@ pub(crate) fn install(machine: Rc<dyn Machine>) -> Installed<Rc<dyn Machine>> {
     Installed::new(&MACHINE, machine)
 }
 
-pub(super) fn ask<T>(what: impl FnOnce(&dyn Machine) -> T) -> Option<T> {
-    MACHINE.with_borrow(|machine| machine.as_deref().map(what))
+pub(super) fn with<T>(read: impl FnOnce(&dyn Machine) -> T) -> Option<T> {
+    MACHINE.with_borrow(|machine| machine.as_deref().map(read))
 }

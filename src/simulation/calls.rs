@@ -38,18 +38,18 @@ pub(super) async fn call(
     let start = world.now();
     let limit = CallTimeout { connect: None, read: None, total };
     let request = request(&path, transport.config());
-    let limited = transport.with_timeout(Some(limit));
-    let sent = limited.send(&request);
-    let sent = match cancel_after {
-        Some(cancel_after) => match timeout(cancel_after, sent).await {
-            Ok(sent) => sent,
+    let transport = transport.with_timeout(Some(limit));
+    let exchange = transport.send(&request);
+    let result = match cancel_after {
+        Some(cancel_after) => match timeout(cancel_after, exchange).await {
+            Ok(result) => result,
             Err(_) => {
                 world.count("cancellations");
                 world.trace(&format!("{path} cancelled"));
                 return None;
             }
         },
-        None => sent.await,
+        None => exchange.await,
     };
     let elapsed = world.now() - start;
     if is_unthrottled && elapsed > total + TIMER_TOLERANCE {
@@ -61,7 +61,7 @@ pub(super) async fn call(
         world
             .fail(format!("attempts: {path} was sent {attempts} times, max_retries is {}", world.settings.max_retries));
     }
-    match sent {
+    match result {
         Ok(response) => {
             world.trace(&format!("{path} {} after {} attempts", response.status, response.attempts));
             world.count("successful calls");

@@ -57,21 +57,21 @@ struct Outcome {
     trace: String,
     counts: BTreeMap<&'static str, u64>,
     failures: Vec<String>,
-    simulated: Duration,
+    simulated_time: Duration,
 }
 
 /// The results of many nights, independent of their order.
 #[derive(Debug, Default)]
 struct Total {
     counts: BTreeMap<&'static str, u64>,
-    simulated: Duration,
+    simulated_time: Duration,
     /// Digest of all traces; the same for the same seeds.
     digest: u64,
 }
 
 impl Total {
     fn add(&mut self, other: Total) {
-        self.simulated += other.simulated;
+        self.simulated_time += other.simulated_time;
         self.digest = self.digest.wrapping_add(other.digest);
         for (name, n) in other.counts {
             *self.counts.entry(name).or_default() += n;
@@ -83,7 +83,7 @@ impl From<Outcome> for Total {
     fn from(outcome: Outcome) -> Self {
         let mut hasher = DefaultHasher::new();
         outcome.trace.hash(&mut hasher);
-        Total { counts: outcome.counts, simulated: outcome.simulated, digest: hasher.finish() }
+        Total { counts: outcome.counts, simulated_time: outcome.simulated_time, digest: hasher.finish() }
     }
 }
 
@@ -143,7 +143,7 @@ async fn simulate_night(night: &Night) -> Outcome {
     let state = world.state();
     let (counts, failures) = (state.counts.clone(), state.failures.clone());
     drop(state);
-    Outcome { trace: world.take_trace(), counts, failures, simulated: world.now() }
+    Outcome { trace: world.take_trace(), counts, failures, simulated_time: world.now() }
 }
 
 fn transport_of(night: &Night) -> Transport {
@@ -282,7 +282,7 @@ fn check_seeds(first: u64, count: u64) {
             total.add(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
     });
-    let (hours, elapsed) = (total.simulated.as_secs_f64() / 3600.0, start.elapsed().as_secs_f64());
+    let (hours, elapsed) = (total.simulated_time.as_secs_f64() / 3600.0, start.elapsed().as_secs_f64());
     let speed = hours * 3600.0 / elapsed;
     println!("{count} nights, {hours:.0} hours in {elapsed:.1} s: {speed:.0} times faster");
     println!("digest of their traces: {:016x}", total.digest);

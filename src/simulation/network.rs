@@ -27,14 +27,14 @@ impl Network for SimulatedNetwork {
         Box::pin(async move {
             let kind = service::request_kind(request.url().path());
             let start = world.now();
-            let executed = execute(&world, kind, request, limits).await;
-            let status = executed.as_ref().map_or(0, |response| response.status().as_u16());
+            let result = execute(&world, kind, request, limits).await;
+            let status = result.as_ref().map_or(0, |response| response.status().as_u16());
             if let service::RequestKind::Events | service::RequestKind::Messages = kind {
                 let is_open = matches!(status, 200 | 101);
                 world.state().openings.entry(kind.name()).or_default().push((start, is_open));
             }
-            world.trace(&format!("{} {:?}", kind.name(), executed.as_ref().map(|_| status).map_err(|fault| *fault)));
-            executed
+            world.trace(&format!("{} {:?}", kind.name(), result.as_ref().map(|_| status).map_err(|fault| *fault)));
+            result
         })
     }
 }
@@ -76,10 +76,10 @@ async fn execute(
     let mut request = hyper::Request::<Body>::try_from(request).map_err(|_| NetworkFault::ConnectionLost)?;
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).parse();
     *request.uri_mut() = path.map_err(|_| NetworkFault::ConnectionLost)?;
-    let sent = sender.send_request(request);
+    let exchange = sender.send_request(request);
     let response = match limits.read {
-        Some(limit) => timeout(limit, sent).await.map_err(|_| NetworkFault::ReadTimeout)?,
-        None => sent.await,
+        Some(limit) => timeout(limit, exchange).await.map_err(|_| NetworkFault::ReadTimeout)?,
+        None => exchange.await,
     };
     let response = response.map_err(|_| NetworkFault::ConnectionLost)?;
     // The connection lives as long as its sender.
@@ -184,8 +184,8 @@ struct ClientConnection {
 impl AsyncRead for ClientConnection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        let polled = Pin::new(&mut self.io).poll_read(cx, buf);
-        match polled {
+        let poll = Pin::new(&mut self.io).poll_read(cx, buf);
+        match poll {
             Poll::Ready(Ok(())) if buf.filled().len() == before && self.is_reset.load(Ordering::Relaxed) => {
                 Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()))
             }

@@ -50,14 +50,14 @@ pub(super) async fn check_night(
     check_truth(world, night, &readers[1]);
     sleep(70 * SECOND).await;
     producer.abort();
-    let stopped = world.now();
+    let stop = world.now();
     sleep(15 * SECOND).await;
     for journal in readers.iter().filter_map(|reader| reader.journal.as_ref()) {
         journal.check(world, false);
     }
 
     readers.iter().for_each(|reader| check_truth(world, night, reader));
-    readers.iter().for_each(|reader| check_alive(world, night, reader, stopped));
+    readers.iter().for_each(|reader| check_alive(world, night, reader, stop));
     check_close(world, transport, readers).await;
     for reader in readers {
         if let Err(error) = reader.stream.close() {
@@ -77,12 +77,12 @@ pub(super) async fn check_night(
 }
 
 /// Checks that a stream has recovered, unless it was denied: then it has ended.
-fn check_alive(world: &World, night: &Night, reader: &StreamReader, stopped: Duration) {
+fn check_alive(world: &World, night: &Night, reader: &StreamReader, stop: Duration) {
     let observations = reader.observations.lock().unwrap_or_else(PoisonError::into_inner);
     let is_denied = reader.kind == RequestKind::Events && night.has(|event| *event == NightEvent::Deny);
     match (&observations.end, observations.has_ended, is_denied) {
         (Some(Error::Api(error)), true, true) if error.status == 401 => {}
-        (_, false, false) => check_recovered(world, reader.kind, &observations, stopped),
+        (_, false, false) => check_recovered(world, reader.kind, &observations, stop),
         (end, true, _) => world.fail(format!("{} ended: {}", reader.kind.name(), text(end.as_ref()))),
         (_, false, true) => {
             world.fail("denied: the event stream retries for ever, though it is refused with 401".into())
@@ -93,10 +93,10 @@ fn check_alive(world: &World, night: &Night, reader: &StreamReader, stopped: Dur
 /// Checks that what a stream counts is what was delivered and dropped.
 fn check_counts(world: &World, reader: &StreamReader, observations: &Observations) {
     let counts = reader.stream.buffer.counts();
-    let delivered = observations.delivered.len() as u64;
-    if counts.updates != delivered + counts.dropped || observations.dropped != counts.dropped {
+    let deliveries = observations.deliveries.len() as u64;
+    if counts.updates != deliveries + counts.dropped || observations.dropped != counts.dropped {
         let dropped = (counts.dropped, observations.dropped);
-        world.fail(format!("counts: {} of {} were delivered, {dropped:?} dropped", delivered, counts.updates));
+        world.fail(format!("counts: {} of {} were delivered, {dropped:?} dropped", deliveries, counts.updates));
     }
 }
 
@@ -113,7 +113,7 @@ fn check_truth(world: &World, night: &Night, reader: &StreamReader) {
 /// Checks what the box score showed during the night. These checks compare times of the client's clock.
 fn check_honesty(world: &World, night: &Night, observations: &Observations) {
     if !night.has(|event| matches!(event, NightEvent::ClockJump(_))) {
-        let doubts = observations.score.justified_doubts(&observations.delivered);
+        let doubts = observations.score.justified_doubts(&observations.deliveries);
         doubts.for_each(|doubt| world.fail(doubt.to_owned()));
     }
 }
@@ -132,9 +132,9 @@ async fn check_full_speed(world: &Arc<World>, transport: &Transport) {
         let path = format!("/v1/data/full{n}");
         calls.spawn(calls::call(world.clone(), transport.clone(), path, 60 * SECOND, None, false));
     }
-    while let Some(ended) = calls.join_next().await {
-        if !matches!(ended, Ok(Some(Ok(200)))) {
-            world.fail(format!("recovery: a call failed without a fault: {ended:?}"));
+    while let Some(result) = calls.join_next().await {
+        if !matches!(result, Ok(Some(Ok(200)))) {
+            world.fail(format!("recovery: a call failed without a fault: {result:?}"));
         }
     }
     // A hundred calls take two rounds of 64 concurrent requests; one of them may have its date refused.
@@ -178,9 +178,9 @@ async fn check_throughput(world: &Arc<World>, transport: &Transport) {
 }
 
 /// Checks that all messages of the last half minute were delivered.
-fn check_recovered(world: &World, kind: RequestKind, observations: &Observations, stopped: Duration) {
+fn check_recovered(world: &World, kind: RequestKind, observations: &Observations, stop: Duration) {
     let state = world.state();
-    let since = stopped.saturating_sub(30 * SECOND);
+    let since = stop.saturating_sub(30 * SECOND);
     let recent =
         messages(&state.service, kind).iter().filter(|message| message.at > since && is_requested(world, message));
     let missing: Vec<u64> = recent.map(|message| message.n).filter(|n| !observations.numbers.contains(n)).collect();
@@ -244,7 +244,7 @@ fn check_nothing_lost(world: &World, night: &Night, kind: RequestKind, observati
         .filter(|message| !observations.numbers.contains(&message.n))
         .collect();
     let mut failures = losses(night, kind, observations, all, &missing);
-    let first = observations.delivered.first().map_or(u64::MAX, |(n, _)| *n);
+    let first = observations.deliveries.first().map_or(u64::MAX, |(n, _)| *n);
     let is_resent = |message: &&&ProducedMessage| match kind {
         RequestKind::Events => message.n > first,
         _ => message.seq.is_some() && message.epoch == service.epoch,
@@ -255,7 +255,7 @@ fn check_nothing_lost(world: &World, night: &Night, kind: RequestKind, observati
         }
     }
     if kind == RequestKind::Messages {
-        failures.extend(disorder(observations, &service.sent));
+        failures.extend(disorder(observations, &service.sent_messages));
     }
     drop(state);
     failures.into_iter().for_each(|failure| world.fail(failure));
@@ -277,7 +277,7 @@ fn losses(
     // A message that was overtaken when its connection was cut is missing after the others.
     let overtaking = if has_overtaking { MAX_OVERTAKING as usize } else { 0 };
     let is_lost = |message: &&&ProducedMessage| {
-        let of_source = || observations.delivered.iter().filter(|(n, _)| all[*n as usize].source == message.source);
+        let of_source = || observations.deliveries.iter().filter(|(n, _)| all[*n as usize].source == message.source);
         let positions = |is_wanted: &dyn Fn(u64) -> bool| {
             let mut positions: Vec<usize> =
                 of_source().filter(|(n, _)| is_wanted(*n)).map(|(_, position)| *position).collect();
@@ -319,9 +319,9 @@ fn disorder(observations: &Observations, all_sent: &[Vec<u64>]) -> Option<String
     let mut connections = all_sent.iter();
     let mut segments = observations.segments.iter().filter(|segment| !segment.is_empty());
     let segment = segments.find(|segment| {
-        let is_subsequence = |sent: &Vec<u64>| {
-            let mut sent = sent.iter();
-            segment.iter().all(|n| sent.any(|other| other == n))
+        let is_subsequence = |messages: &Vec<u64>| {
+            let mut messages = messages.iter();
+            segment.iter().all(|n| messages.any(|other| other == n))
         };
         !connections.any(is_subsequence)
     })?;

@@ -21,7 +21,7 @@ pub(super) struct Observations {
     /// When the reader had time again.
     busy_until: Duration,
     /// `n` of each update and its position among all items, in the order of delivery.
-    pub delivered: Vec<(u64, usize)>,
+    pub deliveries: Vec<(u64, usize)>,
     pub numbers: BTreeSet<u64>,
     /// Positions of gaps.
     pub gaps: Vec<usize>,
@@ -125,7 +125,7 @@ impl StreamReader {
             world.fail(format!("lateness: {kind} delivered {n} {:?} late", world.now() - due));
         }
         if self.kind == RequestKind::Events
-            && let Some((last, at)) = observations.delivered.last()
+            && let Some((last, at)) = observations.deliveries.last()
         {
             if n <= *last {
                 world.fail(format!("events delivered {n} after {last}"));
@@ -136,7 +136,7 @@ impl StreamReader {
         if !observations.numbers.insert(n) {
             world.fail(format!("{kind} delivered {n} twice"));
         }
-        observations.delivered.push((n, position));
+        observations.deliveries.push((n, position));
         match observations.segments.last_mut() {
             Some(segment) => segment.push(n),
             None => world.fail(format!("{kind} delivered {n} before it was connected")),

@@ -78,7 +78,7 @@ pub(super) struct SimulatedService {
     /// Faults to inject once, at the next opportunity.
     pub(crate) pending_faults: Vec<NightEvent>,
     /// `n` of the messages sent on each websocket.
-    pub sent: Vec<Vec<u64>>,
+    pub sent_messages: Vec<Vec<u64>>,
     pub game: Game,
     /// Number of states of the game that were answered, by path.
     responses: BTreeMap<String, u64>,
@@ -273,12 +273,12 @@ async fn game_state(world: &Arc<World>, conn: &mut ServerConnection, path: &str)
         let has_versions = settings.has_versions && path == "/broadcast/v1/stats";
         let responses = state.service.responses.get(path).copied().unwrap_or(0);
         let until = now.saturating_sub(settings.lag_of(responses, has_versions));
-        let odd = faults.odd_state > now;
+        let is_odd = faults.odd_state > now;
         let body = match path {
-            "/broadcast/v1/stats" => json!({ "teams": game.teams(until, has_versions, odd) }).to_string(),
-            "/v1/data/stats/s1/stats" => json!({ "teams": game.teams(until, false, odd) }).to_string(),
+            "/broadcast/v1/stats" => json!({ "teams": game.teams(until, has_versions, is_odd) }).to_string(),
+            "/v1/data/stats/s1/stats" => json!({ "teams": game.teams(until, false, is_odd) }).to_string(),
             "/v1/data/games/g1" => json!({ "id": "g1", "results": [{ "id": "s1" }] }).to_string(),
-            _ => game.catch_up(until, odd),
+            _ => game.catch_up(until, is_odd),
         };
         (body, settings.refuses_catch_up && path.contains("/stats/games/"))
     };
@@ -354,8 +354,8 @@ async fn events(world: &Arc<World>, conn: &mut ServerConnection, last: Option<St
     }
     let mut next = {
         let state = world.state();
-        let known = last.filter(|_| world.settings.resumes);
-        let position = known.and_then(|id| state.service.events.iter().position(|message| message.id == id));
+        let id = last.filter(|_| world.settings.resumes);
+        let position = id.and_then(|id| state.service.events.iter().position(|message| message.id == id));
         position.map_or(state.service.events.len(), |at| at + 1)
     };
     if next < world.state().service.events.len() {
@@ -462,10 +462,10 @@ impl MessageQueue {
             let is_later = message.seq.is_some_and(|seq| last.is_none_or(|last| seq > last));
             world.settings.resends && message.epoch == epoch && is_later
         };
-        let missed = state.service.messages.iter().filter(is_missed).filter(|message| is_requested(world, message));
-        let queue: VecDeque<u64> = missed.map(|message| message.n).collect();
-        state.service.sent.push(Vec::new());
-        let (connection, next) = (state.service.sent.len() - 1, state.service.messages.len());
+        let messages = state.service.messages.iter().filter(is_missed).filter(|message| is_requested(world, message));
+        let queue: VecDeque<u64> = messages.map(|message| message.n).collect();
+        state.service.sent_messages.push(Vec::new());
+        let (connection, next) = (state.service.sent_messages.len() - 1, state.service.messages.len());
         MessageQueue { connection, next, queue, overtaken: None }
     }
 
@@ -495,7 +495,7 @@ impl MessageQueue {
             self.queue.extend(self.overtaken.take_if(|(_, left)| *left == 0).map(|(n, _)| n));
         }
         for n in self.queue.drain(..) {
-            state.service.sent[self.connection].push(n);
+            state.service.sent_messages[self.connection].push(n);
             batch.messages.push(n);
             frame(1, state.service.messages[n as usize].text.as_bytes(), &mut batch.bytes);
         }

@@ -7,12 +7,12 @@ use tokio::sync::Notify;
 pub(super) struct Signal<T> {
     /// How often it was sent, and its last value.
     latest: Mutex<(u64, T)>,
-    sent: Notify,
+    notify: Notify,
 }
 
 impl<T: Copy> Signal<T> {
     pub(super) fn new(initial: T) -> Self {
-        Signal { latest: Mutex::new((0, initial)), sent: Notify::new() }
+        Signal { latest: Mutex::new((0, initial)), notify: Notify::new() }
     }
 
     fn latest(&self) -> MutexGuard<'_, (u64, T)> {
@@ -23,7 +23,7 @@ impl<T: Copy> Signal<T> {
         let mut latest = self.latest();
         *latest = (latest.0 + 1, value);
         drop(latest);
-        self.sent.notify_waiters();
+        self.notify.notify_waiters();
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -33,12 +33,12 @@ impl<T: Copy> Signal<T> {
     /// Waits until it was sent more than `count` times; returns how often it was, and its last value.
     pub(super) async fn wait_beyond(&self, count: u64) -> (u64, T) {
         loop {
-            let sent = self.sent.notified();
+            let next = self.notify.notified();
             let latest = *self.latest();
             if latest.0 > count {
                 return latest;
             }
-            sent.await;
+            next.await;
         }
     }
 }

@@ -153,14 +153,14 @@ impl Shared {
         let own_clients = limits.and_then(|limits| limits.own_clients.as_ref());
         let (config, clients) = own_clients.map_or((&self.config, &self.calls), |(config, clients)| (config, clients));
         let client = clients[auth as usize].client(config, url, http::ClientUse::Calls);
-        client.map_err(|error| error.scrubbed(&self.scrubber))
+        client.map_err(|error| error.scrub(&self.scrubber))
     }
 }
 
 impl Transport {
     /// Does not connect and needs no runtime. Fails if a CA bundle cannot be read.
     pub fn new(config: Config) -> Result<Self> {
-        http::added_authorities(&config).map_err(|error| error.scrubbed(&config.scrubber()))?;
+        http::added_authorities(&config).map_err(|error| error.scrub(&config.scrubber()))?;
         let body_limit = config.max_response_bytes.min(MAX_BODY_BYTES);
         Ok(Self::with_body_limit(config, body_limit))
     }
@@ -239,7 +239,7 @@ impl Transport {
     /// Fails if no request of this kind can be sent: a credential is missing, or the HTTP client cannot be built.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
         let authenticated =
-            AuthenticatedRequest::new(request, &self.shared.config).map_err(|error| error.scrubbed(self.scrubber()))?;
+            AuthenticatedRequest::new(request, &self.shared.config).map_err(|error| error.scrub(self.scrubber()))?;
         self.shared.client(request.auth, &authenticated.url, None).map(drop)
     }
 

@@ -67,7 +67,7 @@ impl Transport {
         let shared = &*self.shared;
         let scrubber = &shared.scrubber;
         let authenticated =
-            AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
+            AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrub(scrubber))?;
         let client = shared.event_streams.client(&shared.config, &authenticated.url, ClientUse::Streams)?;
         let headers = event_stream_headers(last_event_id)?;
         let display_url = scrubber.url(&authenticated.url);

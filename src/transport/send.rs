@@ -113,7 +113,7 @@ impl<'a> RetryContext<'a> {
     ) -> Result<Self> {
         let scrubber = &shared.scrubber;
         let authenticated =
-            AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
+            AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrub(scrubber))?;
         // The timeouts of a call are not those of a stream.
         let limits = limits.filter(|_| matches!(purpose, Purpose::Call(_)));
         let client = shared.client(request.auth, &authenticated.url, limits)?;

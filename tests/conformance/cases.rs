@@ -16,7 +16,7 @@ pub(crate) fn own(text: &str) -> Vec<Value> {
 }
 
 /// A file of outsiders' cases; prints the reason if it is not there.
-#[allow(clippy::print_stderr)] // A skipped test says so.
+#[allow(clippy::print_stderr)] // A skipped test prints it.
 pub(crate) fn of_outsiders(file: &str) -> Option<Value> {
     // The folder is beside the project, whose root is above this crate or is this crate.
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
@@ -53,7 +53,7 @@ pub(crate) fn text(parts: &Value) -> String {
 fn parts_are_joined_and_anything_else_is_refused() {
     let parts = serde_json::json!(["a", {"hex": "ff 00"}, {"repeat": "é", "times": 2}]);
     assert_eq!(bytes(&parts), b"a\xff\x00\xc3\xa9\xc3\xa9");
-    for wrong in [serde_json::json!([{"hexx": "ff"}]), serde_json::json!(5), Value::Null] {
-        assert!(std::panic::catch_unwind(|| bytes(&wrong)).is_err(), "{wrong}");
+    for invalid in [serde_json::json!([{"hexx": "ff"}]), serde_json::json!(5), Value::Null] {
+        assert!(std::panic::catch_unwind(|| bytes(&invalid)).is_err(), "{invalid}");
     }
 }

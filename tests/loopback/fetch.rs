@@ -67,7 +67,7 @@ fn a_body_from_a_file_knows_its_operations_tables() {
         (payload.tables()[0], payload.body().unwrap().as_slice(), payload.parts.len()),
         ("possessions", b"{}".as_slice(), 0)
     );
-    // A practice is reached by its link only; its body may lie in a file all the same.
+    // A practice is reached by its link only; nevertheless its body may be in a file.
     assert_eq!(
         Payload::from_bytes("practice", b"{}", Sport::Basketball, Context::default()).unwrap().tables()[0],
         "sessions"

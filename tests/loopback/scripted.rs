@@ -20,7 +20,7 @@ pub(crate) enum Then {
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     pub bytes: Vec<u8>,
-    pub then: Then,
+    pub action: Then,
     pub delay: Duration,
 }
 
@@ -32,11 +32,11 @@ pub(crate) fn json(status: u16, headers: &str, body: &str) -> Reply {
 pub(crate) fn content(status: u16, headers: &str, body: &[u8]) -> Reply {
     let mut bytes = format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\n\r\n", body.len()).into_bytes();
     bytes.extend_from_slice(body);
-    Reply { bytes, then: Then::Keep, delay: Duration::ZERO }
+    Reply { bytes, action: Then::Keep, delay: Duration::ZERO }
 }
 
-pub(crate) fn raw(bytes: &str, then: Then) -> Reply {
-    Reply { bytes: bytes.as_bytes().to_vec(), then, delay: Duration::ZERO }
+pub(crate) fn raw(bytes: &str, action: Then) -> Reply {
+    Reply { bytes: bytes.as_bytes().to_vec(), action, delay: Duration::ZERO }
 }
 
 impl Reply {
@@ -46,7 +46,7 @@ impl Reply {
     }
 }
 
-/// One request as it came in.
+/// One received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub head: String,
@@ -119,7 +119,7 @@ async fn serve(mut socket: TcpStream, state: Arc<State>) {
         state.under_way.fetch_sub(1, SeqCst);
         socket.write_all(&reply.bytes).await.ok();
         socket.flush().await.ok();
-        match reply.then {
+        match reply.action {
             Then::Keep => {}
             Then::Close => return,
             Then::Reset => {

@@ -22,10 +22,10 @@ fn start(serve: Serve) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let connections = Arc::new(AtomicUsize::new(0));
-    let counted = connections.clone();
+    let counter = connections.clone();
     std::thread::spawn(move || {
         for socket in listener.incoming().flatten() {
-            counted.fetch_add(1, SeqCst);
+            counter.fetch_add(1, SeqCst);
             std::thread::spawn(move || serve(socket));
         }
     });
@@ -59,7 +59,7 @@ fn answer_in_plain_text(mut socket: TcpStream) {
     let _ = socket.read(&mut [0; 1024]);
 }
 
-async fn ask(port: u16, ca_bundle: Option<&str>) -> Result<Response, Error> {
+async fn request_teams(port: u16, ca_bundle: Option<&str>) -> Result<Response, Error> {
     let options = ClientOptions {
         username: Some("ann".into()),
         secret: Some(Secret::new("secret")),
@@ -75,31 +75,31 @@ async fn ask(port: u16, ca_bundle: Option<&str>) -> Result<Response, Error> {
 #[tokio::test]
 async fn an_added_authority_is_trusted() {
     let (port, connections) = start(answer_over_tls);
-    let response = ask(port, Some(AUTHORITY)).await.unwrap();
+    let response = request_teams(port, Some(AUTHORITY)).await.unwrap();
     assert_eq!((response.body.as_slice(), connections.load(SeqCst)), (b"{}".as_slice(), 1));
     // A folder of certificates is as good as a file of them.
-    ask(port, Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls"))).await.unwrap();
+    request_teams(port, Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls"))).await.unwrap();
 }
 
 /// Runs itself again with the variable: only a process of its own can have one.
 #[tokio::test]
 async fn the_authorities_of_ssl_cert_file_are_trusted() {
     if std::env::var_os("SSL_CERT_FILE").is_none_or(|file| file != AUTHORITY) {
-        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-        let again = again.args(["--exact", "the_authorities_of_ssl_cert_file_are_trusted"]);
-        let output = again.env("SSL_CERT_FILE", AUTHORITY).output().unwrap();
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let command = command.args(["--exact", "the_authorities_of_ssl_cert_file_are_trusted"]);
+        let output = command.env("SSL_CERT_FILE", AUTHORITY).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
     let (port, _) = start(answer_over_tls);
-    ask(port, None).await.unwrap();
+    request_teams(port, None).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_certificate_of_an_unknown_authority_is_refused_at_once() {
     let (port, connections) = start(answer_over_tls);
     // Another authority: so the platform may have none at all.
-    let result = ask(port, Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/other.pem"))).await;
+    let result = request_teams(port, Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/other.pem"))).await;
     let Err(Error::Request(error)) = result else { panic!("{result:?}") };
     assert_eq!(error.kind, RequestErrorKind::Certificate);
     let text = Error::Request(error).to_string();
@@ -110,7 +110,7 @@ async fn a_certificate_of_an_unknown_authority_is_refused_at_once() {
 #[tokio::test]
 async fn a_server_that_speaks_no_tls_is_refused_at_once() {
     let (port, connections) = start(answer_in_plain_text);
-    let result = ask(port, Some(AUTHORITY)).await;
+    let result = request_teams(port, Some(AUTHORITY)).await;
     let Err(Error::Request(error)) = result else { panic!("{result:?}") };
     assert_eq!(error.kind, RequestErrorKind::Connect);
     let text = Error::Request(error).to_string();

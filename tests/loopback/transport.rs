@@ -492,7 +492,7 @@ async fn announced_bodies_wait_for_room_before_they_are_read() {
 async fn bodies_of_unknown_length_share_the_memory_and_all_complete() {
     let body = long_body(MIB);
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n".to_vec();
-    let reply = Reply { bytes: [head, body.clone()].concat(), then: Then::Close, delay: Duration::ZERO };
+    let reply = Reply { bytes: [head, body.clone()].concat(), action: Then::Close, delay: Duration::ZERO };
     let (results, peak) = all_at_once(reply, 16, 3 * MIB).await;
     for result in results {
         assert_eq!(result.unwrap().body.as_slice().len(), body.len());

@@ -56,8 +56,8 @@ pub struct CoverageRow(Covered);
 impl CoverageRow {
     #[new]
     fn new(py: Python<'_>, state: &str) -> PyResult<Self> {
-        let damaged = |error| errors::internal(py, &format!("a row of coverage cannot be read back: {error}"));
-        serde_json::from_str(state).map(CoverageRow).map_err(damaged)
+        let to_error = |error| errors::internal(py, &format!("a row of coverage cannot be read back: {error}"));
+        serde_json::from_str(state).map(CoverageRow).map_err(to_error)
     }
 
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(String,)> {
@@ -114,21 +114,21 @@ impl CoreUnits {
     }
 
     /// Return for each unit its response, its error, and its row of `coverage`.
-    fn made(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
+    fn to_list(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
         errors::guard(py, || {
             let done = match &*self.units() {
-                UnitList::Made(made) => return Ok(made.clone_ref(py)),
+                UnitList::Made(list) => return Ok(list.clone_ref(py)),
                 UnitList::Outcomes(done) => done.clone(),
             };
-            let made = done.into_iter().map(|done| unit(py, done)).collect::<PyResult<Vec<_>>>()?;
-            let made = PyList::new(py, made)?.unbind();
+            let list = done.into_iter().map(|done| unit(py, done)).collect::<PyResult<Vec<_>>>()?;
+            let list = PyList::new(py, list)?.unbind();
             // Another thread may have been faster: return its units.
             let before = match &mut *self.units() {
                 UnitList::Made(first) => return Ok(first.clone_ref(py)),
-                units => std::mem::replace(units, UnitList::Made(made.clone_ref(py))),
+                units => std::mem::replace(units, UnitList::Made(list.clone_ref(py))),
             };
             drop(before);
-            Ok(made)
+            Ok(list)
         })
     }
 }
@@ -142,11 +142,11 @@ pub(crate) fn ids<'py>(
     name: &str,
     values: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let plain = |(given, id): (&Bound<'py, PyAny>, fetch::PlannedId)| match id {
-        Ok(Value::Text(_)) if given.is_exact_instance_of::<PyString>() => Ok(given.clone()),
+    let plain = |(value, id): (&Bound<'py, PyAny>, fetch::PlannedId)| match id {
+        Ok(Value::Text(_)) if value.is_exact_instance_of::<PyString>() => Ok(value.clone()),
         Ok(Value::Int(number)) => Ok(number.into_pyobject(py)?.into_any()),
         Ok(Value::Text(text)) => Ok(text.into_pyobject(py)?.into_any()),
-        Err(_) if given.hash().is_ok() => Ok(given.clone()),
+        Err(_) if value.hash().is_ok() => Ok(value.clone()),
         Err((text, _)) => Ok(text.into_pyobject(py)?.into_any()),
         Ok(other) => Err(errors::internal(py, &format!("an id that is {other}"))),
     };
@@ -159,13 +159,13 @@ pub(crate) fn ids<'py>(
 pub(crate) fn arrow_ids<'py>(
     py: Python<'py>,
     name: &str,
-    given: &Bound<'py, PyAny>,
+    data: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Bound<'py, PyList>>> {
     errors::guard(py, || {
-        if !capsule::is_arrow(given)? {
+        if !capsule::is_arrow(data)? {
             return Ok(None);
         }
-        let chunks = capsule::read_ids(name, given)?;
+        let chunks = capsule::read_ids(name, data)?;
         to_dicts::column(py, chunks.iter()).map(Some)
     })
 }
@@ -193,13 +193,13 @@ pub(crate) fn check_range(py: Python<'_>, start: &Bound<'_, PyAny>, end: &Bound<
 pub(crate) fn batch_sync<'py>(
     py: Python<'py>,
     client: &CoreClient,
-    question: BatchArguments<'py>,
+    arguments: BatchArguments<'py>,
     strict: bool,
     progress: &CoreProgress,
     tick: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     errors::guard(py, || {
-        let future = fetched(py, client, &question, strict, progress)?;
+        let future = fetched(py, client, &arguments, strict, progress)?;
         let tick = |py: Python<'_>| tick.as_ref().map_or(Ok(()), |tick| tick.call0(py).map(|_| ()));
         into_units(py, runtime::wait_with(py, future, tick)?)
     })
@@ -210,12 +210,12 @@ pub(crate) fn batch_sync<'py>(
 pub(crate) fn batch_async<'py>(
     py: Python<'py>,
     client: &CoreClient,
-    question: BatchArguments<'py>,
+    arguments: BatchArguments<'py>,
     strict: bool,
     progress: &CoreProgress,
 ) -> PyResult<Bound<'py, PyAny>> {
     errors::guard(py, || {
-        let future = fetched(py, client, &question, strict, progress)?;
+        let future = fetched(py, client, &arguments, strict, progress)?;
         runtime::awaitable(py, future, |py, done| into_units(py, done)?.into_py_any(py))
     })
 }
@@ -279,10 +279,10 @@ fn fetched(
         Ok::<_, Error>((transport, client.drift_record()?, plan?))
     };
     let (transport, drift, (shape, units)) = prepare().map_err(|error| client.raise(py, error))?;
-    let (unpickled, counters) = (client.unpickled(), progress.0.clone());
+    let (is_unpickled, counters) = (client.is_unpickled(), progress.0.clone());
     Ok(async move {
         let done = fetch::run_all(&transport, &drift, units, strict, &counters).await;
-        done.map(|done| (shape, done)).map_err(|error| with_pickle_hint(error, unpickled))
+        done.map(|done| (shape, done)).map_err(|error| with_pickle_hint(error, is_unpickled))
     })
 }
 
@@ -291,15 +291,17 @@ type Fetched = Result<(fetch::Payload, Vec<UnitOutcome>)>;
 
 fn into_units(py: Python<'_>, fetched: Fetched) -> PyResult<Bound<'_, PyTuple>> {
     let (shape, done) = fetched.map_err(|error| errors::raise(py, error))?;
-    let is_plain =
-        |done: &UnitOutcome| done.error.is_none() && done.response.as_ref().is_some_and(|(_, met)| met.is_empty());
+    let is_plain = |done: &UnitOutcome| {
+        done.error.is_none() && done.response.as_ref().is_some_and(|(_, fields)| fields.is_empty())
+    };
     let is_plain = done.iter().all(is_plain);
     let units = CoreUnits { units: Mutex::new(UnitList::Outcomes(done)), is_plain };
     (PyPayload::new(shape), units).into_pyobject(py)
 }
 
 fn unit<'py>(py: Python<'py>, done: UnitOutcome) -> PyResult<Bound<'py, PyTuple>> {
-    let payload = done.response.map(|(payload, met)| Bound::new(py, PyPayload::arrived(payload, met))).transpose()?;
+    let payload =
+        done.response.map(|(payload, fields)| Bound::new(py, PyPayload::with_drift(payload, fields))).transpose()?;
     let error = done.error.map(|error| errors::raise(py, error).into_value(py).into_bound(py));
     if let (Some(payload), Some(error)) = (&payload, &error) {
         error.setattr("payload", payload)?;

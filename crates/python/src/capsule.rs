@@ -25,13 +25,13 @@ pub(crate) fn of_batches<'py>(
     py: Python<'py>,
     schema: &SchemaRef,
     batches: &[RecordBatch],
-    requested: Option<&Bound<'py, PyCapsule>>,
+    requested_schema: Option<&Bound<'py, PyCapsule>>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let (mut schema, mut batches) = (schema.clone(), batches.to_vec());
-    if let Some(requested) = requested {
-        let wanted = PySchema::from_arrow_pycapsule(requested)?.into_inner();
-        if let Some(same) = batches.iter().map(|batch| in_schema(batch, &wanted)).collect() {
-            (schema, batches) = (wanted, same);
+    if let Some(requested_schema) = requested_schema {
+        let target = PySchema::from_arrow_pycapsule(requested_schema)?.into_inner();
+        if let Some(same) = batches.iter().map(|batch| in_schema(batch, &target)).collect() {
+            (schema, batches) = (target, same);
         }
     }
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
@@ -39,10 +39,10 @@ pub(crate) fn of_batches<'py>(
 }
 
 /// The same rows in another schema with the same names; `None` if a value would change.
-fn in_schema(batch: &RecordBatch, wanted: &SchemaRef) -> Option<RecordBatch> {
+fn in_schema(batch: &RecordBatch, target: &SchemaRef) -> Option<RecordBatch> {
     let rows: ArrayRef = Arc::new(StructArray::from(batch.clone()));
-    let rows = cast(&rows, &DataType::Struct(wanted.fields().clone()))?;
-    RecordBatch::from(rows.as_struct()).with_schema(wanted.clone()).ok()
+    let rows = cast(&rows, &DataType::Struct(target.fields().clone()))?;
+    RecordBatch::from(rows.as_struct()).with_schema(target.clone()).ok()
 }
 
 /// The schema and batches of any Arrow table.
@@ -83,7 +83,7 @@ pub(crate) fn read_ids(name: &str, data: &Bound<'_, PyAny>) -> PyResult<Vec<Arra
     let plain = |chunk: ArrayRef| {
         let values = match chunk.data_type() {
             DataType::Dictionary(_, values) => values,
-            of => of,
+            other => other,
         };
         let to = if values.is_integer() { DataType::Int64 } else { DataType::Utf8 };
         if !values.is_integer() && !values.is_string() {

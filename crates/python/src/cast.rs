@@ -57,11 +57,11 @@ pub(crate) fn cast(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
             let lists = ListArray::try_new(item.clone(), lists.offsets().clone(), values, lists.nulls().cloned());
             Some(Arc::new(lists.ok()?))
         }
-        (Map(..), Map(entry, ordered)) => {
+        (Map(..), Map(entry, is_ordered)) => {
             let maps = array.as_map();
             let entries = cast(&(Arc::new(maps.entries().clone()) as _), entry.data_type())?.as_struct().clone();
             let nulls = maps.nulls().cloned();
-            Some(Arc::new(MapArray::try_new(entry.clone(), maps.offsets().clone(), entries, nulls, *ordered).ok()?))
+            Some(Arc::new(MapArray::try_new(entry.clone(), maps.offsets().clone(), entries, nulls, *is_ordered).ok()?))
         }
         (Struct(from), Struct(to)) if from.iter().map(|field| field.name()).eq(to.iter().map(|field| field.name())) => {
             let fields = array.as_struct();
@@ -74,8 +74,8 @@ pub(crate) fn cast(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
 }
 
 /// The same bytes under another type of their width.
-fn stored_as(array: &ArrayRef, of: DataType) -> Option<ArrayRef> {
-    Some(make_array(array.to_data().into_builder().data_type(of).build().ok()?))
+fn stored_as(array: &ArrayRef, data_type: DataType) -> Option<ArrayRef> {
+    Some(make_array(array.to_data().into_builder().data_type(data_type).build().ok()?))
 }
 
 /// The numbers that times, days and durations are stored as.

@@ -30,7 +30,7 @@ pub struct CoreClient {
     drift: ForkSafe<Arc<Drift>>,
     closed: AtomicBool,
     /// Whether it was unpickled; a pickle carries no secrets.
-    unpickled: bool,
+    is_unpickled: bool,
 }
 
 #[pymethods]
@@ -40,13 +40,13 @@ impl CoreClient {
     fn new(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         prepare_interpreter(py)?;
         errors::guard(py, || {
-            let unpickled = option(options, "unpickled")?.unwrap_or(false);
+            let is_unpickled = option(options, "unpickled")?.unwrap_or(false);
             // The Python half keeps it; here its type is checked, like that of the others.
             option::<bool>(options, "strict")?;
             let options = read_options(options)?;
             let config = options.resolve(&|name| std::env::var(name).ok()).map_err(|e| errors::raise(py, e))?;
             let (transport, drift, closed) = (ForkSafe::new(), ForkSafe::new(), AtomicBool::new(false));
-            let client = CoreClient { config, transport, drift, closed, unpickled };
+            let client = CoreClient { config, transport, drift, closed, is_unpickled };
             // Now, so that an unreadable certificate file fails here and not at the first call. Detached, because the
             // HTTP client logs from its threads, and a log record attaches.
             py.detach(|| client.transport().map(|_| ())).map_err(|e| errors::raise(py, e))?;
@@ -117,7 +117,7 @@ impl CoreClient {
             SettingSource::Variable(name) => name,
             SettingSource::Default => "default",
         };
-        self.config.settings().into_iter().map(|(name, shown, from)| (name, shown, source(from))).collect()
+        self.config.settings().into_iter().map(|(name, value, from)| (name, value, source(from))).collect()
     }
 
     /// Return the proxy of requests to the REST API, and the setting or variable that names it.
@@ -129,8 +129,8 @@ impl CoreClient {
     /// the client is closed.
     #[pyo3(signature = (*, broadcast = false))]
     fn check_credentials(&self, py: Python<'_>, broadcast: bool) -> PyResult<()> {
-        let checked = || self.transport()?.check_credentials(operation::Auth::of_api(broadcast));
-        errors::guard(py, || checked().map_err(|e| self.raise(py, e)))
+        let check = || self.transport()?.check_credentials(operation::Auth::of_api(broadcast));
+        errors::guard(py, || check().map_err(|e| self.raise(py, e)))
     }
 
     /// Return an id as errors show it: short, without the client's secrets and without control characters.
@@ -140,8 +140,8 @@ impl CoreClient {
 
     /// Return the string to sign of a request for the teams, at this moment.
     fn string_to_sign(&self, py: Python<'_>) -> PyResult<String> {
-        let made = || self.transport()?.string_to_sign();
-        errors::guard(py, || made().map_err(|e| self.raise(py, e)))
+        let sign = || self.transport()?.string_to_sign();
+        errors::guard(py, || sign().map_err(|e| self.raise(py, e)))
     }
 
     fn probe_sync<'py>(&self, py: Python<'py>, timeout: Option<convert::Limits>) -> PyResult<Bound<'py, PyDict>> {
@@ -169,7 +169,7 @@ impl CoreClient {
     fn close(&self, py: Python<'_>) {
         self.closed.store(true, Ordering::Release);
         if let Some(transport) = self.transport.get() {
-            interpreter_exit::attached(py, || py.detach(|| transport.close()));
+            interpreter_exit::run_attached(py, || py.detach(|| transport.close()));
         }
     }
 
@@ -246,15 +246,15 @@ impl CoreClient {
     pub(super) fn raise(&self, py: Python<'_>, error: Error) -> PyErr {
         let scrubber =
             self.transport.get().map_or_else(|| self.config.scrubber(), |transport| transport.scrubber().clone());
-        errors::raise(py, error.scrubbed(&scrubber))
+        errors::raise(py, error.scrub(&scrubber))
     }
 
     pub(super) fn config(&self) -> &Config {
         &self.config
     }
 
-    pub(super) fn unpickled(&self) -> bool {
-        self.unpickled
+    pub(super) fn is_unpickled(&self) -> bool {
+        self.is_unpickled
     }
 
     pub(super) fn drift_record(&self) -> Result<Arc<Drift>> {
@@ -271,7 +271,7 @@ impl CoreClient {
     ) -> Result<impl Future<Output = Fetched> + Send + 'static + use<>> {
         let transport = self.transport()?.with_timeout(timeout).with_span(span);
         let call = operation::call(operation, arguments, &self.config)?;
-        let (unpickled, drift) = (self.unpickled, self.drift_record()?);
+        let (is_unpickled, drift) = (self.is_unpickled, self.drift_record()?);
         let is_body_shown = operation::is_body_shown(operation);
         let fetched = async move {
             let payload = fetch::run(&transport, call).await?;
@@ -285,16 +285,16 @@ impl CoreClient {
                 Err(_) => {}
             }
             fetched.map_err(|failed| {
-                Box::new(fetch::FetchError { error: with_pickle_hint(failed.error, unpickled), ..failed })
+                Box::new(fetch::FetchError { error: with_pickle_hint(failed.error, is_unpickled), ..failed })
             })
         })
     }
 }
 
 /// Explains a missing credential after unpickling.
-pub(super) fn with_pickle_hint(error: Error, unpickled: bool) -> Error {
+pub(super) fn with_pickle_hint(error: Error, is_unpickled: bool) -> Error {
     match error {
-        Error::Configuration(LocalError { text, .. }) if unpickled => Error::configuration(format!(
+        Error::Configuration(LocalError { text, .. }) if is_unpickled => Error::configuration(format!(
             "{text} (this client was unpickled, and a pickle carries no secrets: credentials are read from the environment)"
         )),
         other => other,
@@ -305,8 +305,8 @@ pub(super) fn with_pickle_hint(error: Error, unpickled: bool) -> Error {
 type Fetched = std::result::Result<(fetch::Payload, Vec<DriftField>), Box<fetch::FetchError>>;
 
 fn into_payload(py: Python<'_>, fetched: Fetched) -> PyResult<PyPayload> {
-    let (payload, met) = fetched.map_err(|failed| payload::raise(py, *failed))?;
-    Ok(PyPayload::arrived(payload, met))
+    let (payload, drift_fields) = fetched.map_err(|failed| payload::raise(py, *failed))?;
+    Ok(PyPayload::with_drift(payload, drift_fields))
 }
 
 fn token_text(py: Python<'_>, token: Result<Secret>) -> PyResult<String> {
@@ -315,7 +315,7 @@ fn token_text(py: Python<'_>, token: Result<Secret>) -> PyResult<String> {
 
 fn describe_probe(py: Python<'_>, probe: Result<Probe>) -> PyResult<Bound<'_, PyDict>> {
     let probe = probe.map_err(|error| errors::raise(py, error))?;
-    let stopped = probe.failure.map(|failure| {
+    let failure = probe.failure.map(|failure| {
         let stage = match failure.stage {
             Stage::Dns => "name",
             Stage::Connect => "connection",
@@ -331,7 +331,7 @@ fn describe_probe(py: Python<'_>, probe: Result<Probe>) -> PyResult<Bound<'_, Py
     facts.set_item("status", probe.status)?;
     facts.set_item("ahead", probe.clock_offset_ms.map(|offset_ms| offset_ms as f64 / 1000.0))?;
     facts.set_item("certificate", probe.certificate.as_deref().and_then(read_certificate))?;
-    facts.set_item("stopped", stopped)?;
+    facts.set_item("stopped", failure)?;
     Ok(facts)
 }
 
@@ -354,30 +354,30 @@ fn prepare_interpreter(py: Python<'_>) -> PyResult<()> {
     IS_PREPARED.get_or_try_init(py, prepare).map(|_| ())
 }
 
-fn read_options(given: &Bound<'_, PyDict>) -> PyResult<ClientOptions> {
+fn read_options(options: &Bound<'_, PyDict>) -> PyResult<ClientOptions> {
     Ok(ClientOptions {
-        username: option(given, "username")?,
-        secret: option(given, "secret")?.map(|text: String| Secret::new(text)),
-        api_key: option(given, "api_key")?.map(|text: String| Secret::new(text)),
-        environment: option(given, "environment")?,
-        sport: option(given, "sport")?,
-        base_url: option(given, "base_url")?,
-        websocket_url: option(given, "websocket_url")?,
-        broadcast_base_url: option(given, "broadcast_base_url")?,
-        timeouts: option(given, "timeout")?.map(timeouts).transpose()?,
-        max_retries: option(given, "max_retries")?,
-        max_concurrency: option(given, "max_concurrency")?,
-        max_response_bytes: option(given, "max_response_bytes")?,
-        max_memory: option(given, "max_memory")?,
-        requests_per_second: option(given, "requests_per_second")?,
-        proxy: option(given, "proxy")?.map(|text: String| Secret::new(text)),
-        ca_bundle: option(given, "ca_bundle")?,
-        user_agent: option(given, "user_agent")?,
-        headers: further_headers(given)?,
-        allow_http: option(given, "allow_http")?.unwrap_or(false),
-        api_key_in: option(given, "api_key_in")?,
-        token_path: option(given, "token_path")?,
-        token_parameter: option(given, "token_parameter")?,
+        username: option(options, "username")?,
+        secret: option(options, "secret")?.map(|text: String| Secret::new(text)),
+        api_key: option(options, "api_key")?.map(|text: String| Secret::new(text)),
+        environment: option(options, "environment")?,
+        sport: option(options, "sport")?,
+        base_url: option(options, "base_url")?,
+        websocket_url: option(options, "websocket_url")?,
+        broadcast_base_url: option(options, "broadcast_base_url")?,
+        timeouts: option(options, "timeout")?.map(timeouts).transpose()?,
+        max_retries: option(options, "max_retries")?,
+        max_concurrency: option(options, "max_concurrency")?,
+        max_response_bytes: option(options, "max_response_bytes")?,
+        max_memory: option(options, "max_memory")?,
+        requests_per_second: option(options, "requests_per_second")?,
+        proxy: option(options, "proxy")?.map(|text: String| Secret::new(text)),
+        ca_bundle: option(options, "ca_bundle")?,
+        user_agent: option(options, "user_agent")?,
+        headers: further_headers(options)?,
+        allow_http: option(options, "allow_http")?.unwrap_or(false),
+        api_key_in: option(options, "api_key_in")?,
+        token_path: option(options, "token_path")?,
+        token_parameter: option(options, "token_parameter")?,
     })
 }
 
@@ -399,14 +399,14 @@ fn further_headers(options: &Bound<'_, PyDict>) -> PyResult<Vec<FurtherHeader>> 
     headers.items()?.iter().map(header).collect()
 }
 
-pub(super) fn option<'py, T>(given: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
+pub(super) fn option<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
 where
     T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
 {
-    let Some(value) = given.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(None) };
+    let Some(value) = options.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(None) };
     // The value is left out of the text: it may be a secret.
     value.extract().map(Some).map_err(|error: PyErr| {
-        if error.is_instance_of::<PyTypeError>(given.py()) {
+        if error.is_instance_of::<PyTypeError>(options.py()) {
             PyTypeError::new_err(format!("{name} is of the wrong type: {}", convert::kind(&value)))
         } else {
             // A number is no secret.

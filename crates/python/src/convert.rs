@@ -14,12 +14,12 @@ use std::time::Duration;
 
 /// The arguments of an operation by their names; an optional one that is `None` is not given, and one that takes several is
 /// repeated.
-pub(crate) fn arguments(operation: &str, given: &Bound<'_, PyDict>) -> PyResult<Arguments> {
-    let declared = operation::arguments_of(operation);
-    let mut arguments = Vec::with_capacity(given.len());
-    for (name, value) in given.iter() {
+pub(crate) fn arguments(operation: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Arguments> {
+    let declarations = operation::arguments_of(operation);
+    let mut arguments = Vec::with_capacity(keywords.len());
+    for (name, value) in keywords.iter() {
         let name = name.cast::<PyString>()?.to_str()?;
-        match declared.iter().find(|argument| argument.name == name) {
+        match declarations.iter().find(|argument| argument.name == name) {
             Some(argument) if !argument.is_required && value.is_none() => {}
             Some(argument) => convert(&mut arguments, argument, &value)?,
             None => return Err(PyTypeError::new_err(format!("{operation} takes no argument {name:?}"))),
@@ -36,9 +36,9 @@ pub(crate) fn timeout(limits: Option<Limits>) -> PyResult<Option<CallTimeout>> {
     let Some((connect, read, total)) = limits else { return Ok(None) };
     let seconds = |seconds: f64| {
         let duration = Duration::try_from_secs_f64(seconds).ok();
-        let wrong =
+        let error =
             || PyValueError::new_err(format!("timeout is {seconds}; it must be more than 0 seconds, and finite"));
-        duration.filter(|duration| !duration.is_zero() && *duration <= MAX_TIMEOUT).ok_or_else(wrong)
+        duration.filter(|duration| !duration.is_zero() && *duration <= MAX_TIMEOUT).ok_or_else(error)
     };
     let (connect, read) = (connect.map(seconds).transpose()?, read.map(seconds).transpose()?);
     Ok(Some(CallTimeout { connect, read, total: seconds(total)? }))
@@ -49,8 +49,8 @@ fn convert(arguments: &mut Arguments, argument: &Argument, value: &Bound<'_, PyA
     let value = match argument.kind {
         Kind::Parameters => return parameters(arguments, value),
         Kind::ForeignIds | Kind::Choices(_) if is_sequence(value) => {
-            for one in value.try_iter()? {
-                arguments.push((name.to_owned(), scalar(name, argument.kind, &one?)?));
+            for item in value.try_iter()? {
+                arguments.push((name.to_owned(), scalar(name, argument.kind, &item?)?));
             }
             return Ok(());
         }
@@ -210,11 +210,11 @@ pub(crate) fn ids(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Plann
 
 /// The game of each id, if any.
 pub(crate) fn game_ids(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Option<PlannedId>>> {
-    let one = |value: &Bound<'_, PyAny>| match value.is_none() {
+    let optional_id = |value: &Bound<'_, PyAny>| match value.is_none() {
         true => Ok(None),
         false => one_id("game_id", value).map(Some),
     };
-    values.iter().map(one).collect()
+    values.iter().map(optional_id).collect()
 }
 
 fn one_id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<PlannedId> {
@@ -243,14 +243,14 @@ pub(crate) fn id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Column names, or one.
-pub(crate) fn columns(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<String>>> {
-    let Some(given) = given else { return Ok(None) };
-    if let Ok(name) = given.cast::<PyString>() {
+pub(crate) fn columns(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<String>>> {
+    let Some(value) = value else { return Ok(None) };
+    if let Ok(name) = value.cast::<PyString>() {
         return Ok(Some(vec![name.extract()?]));
     }
     let type_error = |kind: String| PyTypeError::new_err(format!("columns is a list of names, not {kind}"));
     let mut names: Vec<String> = Vec::new();
-    for name in given.try_iter().map_err(|_| type_error(kind(given)))? {
+    for name in value.try_iter().map_err(|_| type_error(kind(value)))? {
         let name = name?;
         let name = name.extract().map_err(|_| type_error(format!("of {}", kind(&name))))?;
         if names.contains(&name) {

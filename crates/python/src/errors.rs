@@ -18,16 +18,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The exception of an error.
 pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
     let text = error.to_string();
-    let (advice, found) = (error.advice(), error.problem());
+    let (advice, problem) = (error.advice(), error.problem());
     let fields = PyDict::new(py);
     let error = if let Error::GivenUp { cause, .. } = error { *cause } else { error };
     let Some(class) = error.class_name() else { return builtin(py, &error, text) };
     if let Err(error) = describe(&error, &fields) {
         return error;
     }
-    let raised = exception(py, class, &text, &fields);
-    match attach(py, &raised, &error, advice, &found) {
-        Ok(()) => raised,
+    let exception = exception(py, class, &text, &fields);
+    match attach(py, &exception, &error, advice, &problem) {
+        Ok(()) => exception,
         Err(error) => error,
     }
 }
@@ -60,27 +60,27 @@ pub(crate) fn unknown_name(py: Python<'_>, text: &str, name: &str, candidates: V
 /// Adds the attributes that every request error has.
 fn attach(
     py: Python<'_>,
-    raised: &PyErr,
+    exception: &PyErr,
     error: &Error,
     (kind, advice): (Advice, Scrubbed),
-    found: &str,
+    problem: &str,
 ) -> PyResult<()> {
-    let value = raised.value(py);
+    let value = exception.value(py);
     value.setattr("advice", &*advice)?;
     value.setattr("_advice_kind", kind.name())?;
-    value.setattr("_found", found)?;
-    let unanswered = if let Error::Request(unanswered) = error { Some(unanswered) } else { None };
-    if let Some(requested) = unanswered.and_then(|unanswered| unanswered.request.as_ref()) {
+    value.setattr("_found", problem)?;
+    let request_error = if let Error::Request(request_error) = error { Some(request_error) } else { None };
+    if let Some(request) = request_error.and_then(|request_error| request_error.request.as_ref()) {
         value.setattr("method", "GET")?;
-        value.setattr("url", &*requested.url)?;
-        value.setattr("attempts", requested.attempts)?;
-        value.setattr("elapsed", requested.elapsed.as_secs_f64())?;
+        value.setattr("url", &*request.url)?;
+        value.setattr("attempts", request.attempts)?;
+        value.setattr("elapsed", request.elapsed.as_secs_f64())?;
     }
-    if let Some(cause) = unanswered.and_then(|unanswered| cause(py, unanswered, error.source())) {
-        raised.set_cause(py, Some(cause));
+    if let Some(cause) = request_error.and_then(|request_error| cause(py, request_error, error.source())) {
+        exception.set_cause(py, Some(cause));
     }
-    if let Error::Api(answer) = error {
-        value.setattr("elapsed", answer.elapsed.as_secs_f64())?;
+    if let Error::Api(response) = error {
+        value.setattr("elapsed", response.elapsed.as_secs_f64())?;
     }
     Ok(())
 }
@@ -123,13 +123,13 @@ pub(crate) fn stream_closed(py: Python<'_>, text: &str) -> PyErr {
 }
 
 /// An internal defect. Never pyo3's PanicException, which `except Exception` does not catch.
-pub(crate) fn internal(py: Python<'_>, what: &str) -> PyErr {
-    raise(py, Error::internal(what.to_owned()))
+pub(crate) fn internal(py: Python<'_>, message: &str) -> PyErr {
+    raise(py, Error::internal(message.to_owned()))
 }
 
 /// Runs `work`, and the interpreter's exit waits for it; a panic becomes an exception.
 pub(crate) fn guard<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    let work = || interpreter_exit::attached(py, work);
+    let work = || interpreter_exit::run_attached(py, work);
     Reply(catch_unwind(AssertUnwindSafe(work))).into_result(py)?
 }
 
@@ -156,9 +156,9 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 fn describe(error: &Error, fields: &Bound<'_, PyDict>) -> PyResult<()> {
     match error {
         Error::Api(response) => describe_response(response, fields),
-        Error::Decode(wrong) => {
-            fields.set_item("path", &*wrong.path)?;
-            fields.set_item("offset", wrong.offset)
+        Error::Decode(error) => {
+            fields.set_item("path", &*error.path)?;
+            fields.set_item("offset", error.offset)
         }
         _ => Ok(()),
     }
@@ -184,5 +184,5 @@ fn describe_response(response: &ApiError, fields: &Bound<'_, PyDict>) -> PyResul
 
 fn exception(py: Python<'_>, class: &str, text: &str, fields: &Bound<'_, PyDict>) -> PyErr {
     let make = || py.import("sideline.errors")?.getattr(class)?.call((text,), Some(fields));
-    interpreter_exit::attached(py, make).map_or_else(|error| error, PyErr::from_value)
+    interpreter_exit::run_attached(py, make).map_or_else(|error| error, PyErr::from_value)
 }

@@ -8,16 +8,16 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyString};
 use sideline_simulator::{Fault, Gzip, Words, fault_options};
 
 /// A value for an option.
-struct Given<'a, 'py> {
+struct OptionValue<'a, 'py> {
     name: &'static str,
     /// What it is to be, such as "a whole number".
     expected: &'static str,
     value: &'a Bound<'py, PyAny>,
 }
 
-impl<'py> Given<'_, 'py> {
+impl<'py> OptionValue<'_, 'py> {
     fn extract<T: FromPyObjectOwned<'py>>(&self) -> PyResult<T> {
-        self.value.extract::<T>().map_err(Into::<PyErr>::into).map_err(|error| self.refused(error))
+        self.value.extract::<T>().map_err(Into::<PyErr>::into).map_err(|error| self.refuse(error))
     }
 
     fn whole<T: TryFrom<i64>>(&self) -> PyResult<T> {
@@ -25,7 +25,7 @@ impl<'py> Given<'_, 'py> {
     }
 
     /// With the name of the option, and what to write.
-    fn refused(&self, error: PyErr) -> PyErr {
+    fn refuse(&self, error: PyErr) -> PyErr {
         let (name, expected, py) = (self.name, self.expected, self.value.py());
         if error.is_instance_of::<PyOverflowError>(py) {
             PyValueError::new_err(format!("{name} is {expected}; this one exceeds 64 bits"))
@@ -41,7 +41,7 @@ trait OptionType: Sized {
     fn annotation() -> String;
     /// It as a default in Python.
     fn source(&self) -> String;
-    fn read(given: &Given<'_, '_>) -> PyResult<Self>;
+    fn read(option: &OptionValue<'_, '_>) -> PyResult<Self>;
 }
 
 impl OptionType for bool {
@@ -51,8 +51,8 @@ impl OptionType for bool {
     fn source(&self) -> String {
         if *self { "True".into() } else { "False".into() }
     }
-    fn read(given: &Given<'_, '_>) -> PyResult<Self> {
-        given.extract()
+    fn read(option: &OptionValue<'_, '_>) -> PyResult<Self> {
+        option.extract()
     }
 }
 
@@ -63,8 +63,8 @@ impl OptionType for f64 {
     fn source(&self) -> String {
         format!("{self:?}")
     }
-    fn read(given: &Given<'_, '_>) -> PyResult<Self> {
-        given.extract()
+    fn read(option: &OptionValue<'_, '_>) -> PyResult<Self> {
+        option.extract()
     }
 }
 
@@ -75,8 +75,8 @@ impl OptionType for String {
     fn source(&self) -> String {
         format!("{self:?}")
     }
-    fn read(given: &Given<'_, '_>) -> PyResult<Self> {
-        given.extract()
+    fn read(option: &OptionValue<'_, '_>) -> PyResult<Self> {
+        option.extract()
     }
 }
 
@@ -89,8 +89,8 @@ macro_rules! whole_numbers {
             fn source(&self) -> String {
                 self.to_string()
             }
-            fn read(given: &Given<'_, '_>) -> PyResult<Self> {
-                given.whole()
+            fn read(option: &OptionValue<'_, '_>) -> PyResult<Self> {
+                option.whole()
             }
         }
     )+};
@@ -104,8 +104,8 @@ impl<T: OptionType> OptionType for Option<T> {
     fn source(&self) -> String {
         self.as_ref().map_or("None".into(), T::source)
     }
-    fn read(given: &Given<'_, '_>) -> PyResult<Self> {
-        if given.value.is_none() { Ok(None) } else { T::read(given).map(Some) }
+    fn read(option: &OptionValue<'_, '_>) -> PyResult<Self> {
+        if option.value.is_none() { Ok(None) } else { T::read(option).map(Some) }
     }
 }
 
@@ -117,15 +117,15 @@ impl OptionType for Gzip {
     fn source(&self) -> String {
         "None".into()
     }
-    fn read(given: &Given<'_, '_>) -> PyResult<Self> {
-        let text: String = given.extract()?;
-        let found = Self::WORDS.iter().find(|(word, _)| *word == text);
-        let refusal = || PyValueError::new_err(format!("{} is {}, not {text:?}", given.name, given.expected));
-        found.map(|(_, value)| *value).ok_or_else(refusal)
+    fn read(option: &OptionValue<'_, '_>) -> PyResult<Self> {
+        let text: String = option.extract()?;
+        let entry = Self::WORDS.iter().find(|(word, _)| *word == text);
+        let refusal = || PyValueError::new_err(format!("{} is {}, not {text:?}", option.name, option.expected));
+        entry.map(|(_, value)| *value).ok_or_else(refusal)
     }
 }
 
-/// Bytes as they are.
+/// Bytes, unchanged.
 impl OptionType for Bytes {
     fn annotation() -> String {
         "bytes".into()
@@ -133,8 +133,8 @@ impl OptionType for Bytes {
     fn source(&self) -> String {
         "b\"\"".into()
     }
-    fn read(given: &Given<'_, '_>) -> PyResult<Self> {
-        let Given { name, expected, value } = given;
+    fn read(option: &OptionValue<'_, '_>) -> PyResult<Self> {
+        let OptionValue { name, expected, value } = option;
         if value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>() {
             return Ok(value.extract::<Vec<u8>>()?.into());
         }
@@ -143,7 +143,7 @@ impl OptionType for Bytes {
     }
 }
 
-/// A body: bytes as they are, text as UTF-8, anything else as JSON.
+/// A body: bytes unchanged, text as UTF-8, anything else as JSON.
 impl OptionType for Vec<u8> {
     fn annotation() -> String {
         "object".into()
@@ -151,8 +151,8 @@ impl OptionType for Vec<u8> {
     fn source(&self) -> String {
         "None".into()
     }
-    fn read(given: &Given<'_, '_>) -> PyResult<Self> {
-        let body = given.value;
+    fn read(option: &OptionValue<'_, '_>) -> PyResult<Self> {
+        let body = option.value;
         if let Ok(bytes) = body.cast::<PyBytes>() {
             return Ok(bytes.as_bytes().to_vec());
         }
@@ -172,8 +172,8 @@ impl OptionType for Vec<u16> {
     fn source(&self) -> String {
         "()".into()
     }
-    fn read(given: &Given<'_, '_>) -> PyResult<Self> {
-        given.extract::<Vec<i64>>()?.into_iter().map(|number| in_range(given.name, number)).collect()
+    fn read(option: &OptionValue<'_, '_>) -> PyResult<Self> {
+        option.extract::<Vec<i64>>()?.into_iter().map(|number| in_range(option.name, number)).collect()
     }
 }
 
@@ -185,8 +185,8 @@ impl OptionType for Vec<(String, String)> {
     fn source(&self) -> String {
         "None".into()
     }
-    fn read(given: &Given<'_, '_>) -> PyResult<Self> {
-        let value = given.value;
+    fn read(option: &OptionValue<'_, '_>) -> PyResult<Self> {
+        let value = option.value;
         if value.is_none() {
             return Ok(Vec::new());
         }
@@ -194,8 +194,8 @@ impl OptionType for Vec<(String, String)> {
             Ok(mapping) => mapping.items()?.into_any(),
             Err(_) => value.clone(),
         };
-        let pairs = pairs.try_iter().map_err(|error| given.refused(error))?;
-        pairs.map(|pair| pair?.extract().map_err(|error: PyErr| given.refused(error))).collect()
+        let pairs = pairs.try_iter().map_err(|error| option.refuse(error))?;
+        pairs.map(|pair| pair?.extract().map_err(|error: PyErr| option.refuse(error))).collect()
     }
 }
 
@@ -205,8 +205,8 @@ macro_rules! read_and_describe {
         pub(super) fn fault(options: &Bound<'_, PyDict>) -> PyResult<Fault> {
             let mut fault = Fault::default();
             $(if let Some(value) = options.get_item(stringify!($name))? {
-                let given = Given { name: stringify!($name), expected: $expected, value: &value };
-                fault.$name = OptionType::read(&given)?;
+                let option = OptionValue { name: stringify!($name), expected: $expected, value: &value };
+                fault.$name = OptionType::read(&option)?;
             })+
             Ok(fault)
         }
@@ -214,15 +214,15 @@ macro_rules! read_and_describe {
         /// Return every option as name, type and default in Python, and meaning; in order.
         #[pyfunction]
         #[pyo3(name = "_fault_options")]
-        pub(super) fn described() -> Vec<(&'static str, String, String, &'static str)> {
+        pub(super) fn describe() -> Vec<(&'static str, String, String, &'static str)> {
             let default = Fault::default();
-            vec![$(described_option(stringify!($name), &default.$name, concat!($($doc),+))),+]
+            vec![$(describe_option(stringify!($name), &default.$name, concat!($($doc),+))),+]
         }
     };
 }
 fault_options!(read_and_describe);
 
-fn described_option<T: OptionType>(
+fn describe_option<T: OptionType>(
     name: &'static str,
     default: &T,
     doc: &'static str,

@@ -7,13 +7,13 @@ use std::ops::Range;
 
 /// Rows of one of the batches.
 struct RowRange {
-    of: usize,
+    batch: usize,
     rows: Range<usize>,
 }
 
 /// All rows of the batches.
 pub(crate) fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
-    let runs = batches.iter().enumerate().map(|(of, batch)| RowRange { of, rows: 0..batch.num_rows() });
+    let runs = batches.iter().enumerate().map(|(number, batch)| RowRange { batch: number, rows: 0..batch.num_rows() });
     gather(schema, batches, &runs.collect::<Vec<_>>())
 }
 
@@ -27,10 +27,11 @@ pub(crate) fn take(schema: &SchemaRef, batches: &[RecordBatch], places: &[u64]) 
     let starts: Vec<usize> = starts.collect();
     let run = |place: &u64| {
         let place = usize::try_from(*place).unwrap_or(usize::MAX);
-        let of = starts.partition_point(|start| *start <= place).saturating_sub(1);
-        let row = batches.get(of).and_then(|batch| Some(place - starts[of]).filter(|row| *row < batch.num_rows()));
+        let number = starts.partition_point(|start| *start <= place).saturating_sub(1);
+        let row =
+            batches.get(number).and_then(|batch| Some(place - starts[number]).filter(|row| *row < batch.num_rows()));
         let row = row.ok_or_else(|| ArrowError::InvalidArgumentError(format!("there is no row {place}")))?;
-        Ok(RowRange { of, rows: row..row + 1 })
+        Ok(RowRange { batch: number, rows: row..row + 1 })
     };
     gather(schema, batches, &places.iter().map(run).collect::<Result<Vec<_>, ArrowError>>()?)
 }
@@ -43,7 +44,7 @@ fn gather(schema: &SchemaRef, batches: &[RecordBatch], runs: &[RowRange]) -> Res
     let column = |place| {
         let data: Vec<_> = batches.iter().map(|batch| batch.column(place).to_data()).collect();
         let mut rows = MutableArrayData::new(data.iter().collect(), false, count);
-        runs.iter().try_for_each(|run| rows.try_extend(run.of, run.rows.start, run.rows.end))?;
+        runs.iter().try_for_each(|run| rows.try_extend(run.batch, run.rows.start, run.rows.end))?;
         Ok(make_array(rows.freeze()))
     };
     let columns = (0..schema.fields().len()).map(column).collect::<Result<_, ArrowError>>()?;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 static EXITING_PID: AtomicU32 = AtomicU32::new(0);
 
 /// Number of threads that are attached, or may attach again.
-static ENTERED: ForkSafe<AtomicUsize> = ForkSafe::new();
+static ENTRY_COUNT: ForkSafe<AtomicUsize> = ForkSafe::new();
 
 thread_local! {
     /// Nesting depth of this thread, which is counted once.
@@ -29,7 +29,7 @@ pub(crate) fn is_exiting() -> bool {
 }
 
 /// From now on only this thread may enter.
-pub(crate) fn begin() {
+pub(crate) fn start() {
     RUNS_EXIT.set(true);
     EXITING_PID.store(pid(), Ordering::SeqCst);
 }
@@ -37,19 +37,19 @@ pub(crate) fn begin() {
 /// Waits until all threads have left or `patience` is over. Call it detached, since those threads need to attach.
 pub(crate) fn wait(patience: Duration) {
     let until = Instant::now() + patience;
-    while entered().load(Ordering::SeqCst) > 0 && Instant::now() < until {
+    while entry_count().load(Ordering::SeqCst) > 0 && Instant::now() < until {
         thread::sleep(Duration::from_millis(1));
     }
 }
 
 /// Runs work that may call Python or detach.
-pub(crate) fn attached<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
+pub(crate) fn run_attached<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
     let _guard = EntryGuard::new(py);
     work()
 }
 
 /// Runs a wait that does not involve Python and that the exit does not wait for.
-pub(crate) fn detached<T: Send>(py: Python<'_>, wait: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn run_detached<T: Send>(py: Python<'_>, wait: impl FnOnce() -> T + Send) -> T {
     let _guard = EntryGuard::new(py);
     exit();
     py.detach(|| {
@@ -84,7 +84,7 @@ impl Drop for EntryGuard {
 
 /// Counts first and checks for the exit afterwards; the exit announces itself first and reads the count afterwards.
 fn enter() -> bool {
-    entered().fetch_add(1, Ordering::SeqCst);
+    entry_count().fetch_add(1, Ordering::SeqCst);
     let may_enter = !is_exiting() || RUNS_EXIT.get();
     if !may_enter {
         exit();
@@ -94,11 +94,11 @@ fn enter() -> bool {
 
 fn exit() {
     // In a child forked here the count begins at 0.
-    let _ = entered().fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1));
+    let _ = entry_count().fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1));
 }
 
-fn entered() -> &'static AtomicUsize {
-    let Ok(count) = ENTERED.get_or_try_init(|| Ok::<_, Infallible>(AtomicUsize::new(0)));
+fn entry_count() -> &'static AtomicUsize {
+    let Ok(count) = ENTRY_COUNT.get_or_try_init(|| Ok::<_, Infallible>(AtomicUsize::new(0)));
     count
 }
 

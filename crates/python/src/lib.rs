@@ -103,7 +103,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(table::own_table, module)?)?;
     module.add_function(wrap_pyfunction!(schema::schemas, module)?)?;
     module.add_function(wrap_pyfunction!(operations::operations, module)?)?;
-    module.add_function(wrap_pyfunction!(fault_options::described, module)?)?;
+    module.add_function(wrap_pyfunction!(fault_options::describe, module)?)?;
     module.add_function(wrap_pyfunction!(logging::logger, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
     // Also without a client: tables can be made from files.

@@ -29,8 +29,8 @@ impl PythonLogging {
             .filter_target("sideline".to_owned(), log::LevelFilter::Debug);
         // As every library should: otherwise warnings of a program without `logging` setup go to stderr.
         let logging = py.import("logging")?;
-        let ours = logging.call_method1("getLogger", ("sideline",))?;
-        ours.call_method1("addHandler", (logging.call_method0("NullHandler")?,))?;
+        let logger = logging.call_method1("getLogger", ("sideline",))?;
+        logger.call_method1("addHandler", (logging.call_method0("NullHandler")?,))?;
         Ok(PythonLogging { bridge, request_logger: logging.call_method1("getLogger", (REQUEST_LOGGER,))?.unbind() })
     }
 
@@ -60,12 +60,12 @@ impl log::Log for Bridge {
         }
         Python::attach(|py| {
             // A record of a destructor may come while an exception is on its way.
-            let raised = PyErr::take(py);
+            let exception = PyErr::take(py);
             if let Ok(Some(python)) = PythonLogging::if_imported(py) {
                 python.bridge.log(record);
             }
-            if let Some(raised) = raised {
-                raised.restore(py);
+            if let Some(exception) = exception {
+                exception.restore(py);
             }
         });
     }

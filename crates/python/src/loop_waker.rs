@@ -132,11 +132,11 @@ fn inbox_of(py: Python<'_>, running: &Bound<'_, PyAny>) -> PyResult<Arc<LoopWake
     let shared = |wake_fd| Arc::new(LoopWaker { pid: pid(), completions: Mutex::default(), wake_fd });
     #[cfg(unix)]
     {
-        let (near, far) = UnixStream::pair()?;
-        near.set_nonblocking(true)?;
-        far.set_nonblocking(true)?;
-        let number = near.as_raw_fd();
-        let loop_waker = Bound::new(py, Inbox(shared(WakeFd::Socket(near, far))))?;
+        let (read_end, write_end) = UnixStream::pair()?;
+        read_end.set_nonblocking(true)?;
+        write_end.set_nonblocking(true)?;
+        let number = read_end.as_raw_fd();
+        let loop_waker = Bound::new(py, Inbox(shared(WakeFd::Socket(read_end, write_end))))?;
         match running.call_method1(intern!(py, "add_reader"), (number, drain_function(py)?, &loop_waker)) {
             Ok(_) => {
                 inboxes.set_item(running, WEAK_REF.import(py, "weakref", "ref")?.call1((&loop_waker,))?)?;
@@ -165,7 +165,7 @@ impl LoopWaker {
         match &self.wake_fd {
             // If the socket is full, the loop is already being woken.
             #[cfg(unix)]
-            WakeFd::Socket(_, far) => drop((&*far).write(&[0])),
+            WakeFd::Socket(_, write_end) => drop((&*write_end).write(&[0])),
             WakeFd::Loop(running) => {
                 let running = &running;
                 // An error means that the loop is closed and nobody waits.
@@ -183,15 +183,15 @@ impl LoopWaker {
             return None;
         }
         #[cfg(unix)]
-        if let WakeFd::Socket(near, _) = &self.wake_fd {
-            let _ = (&*near).read(&mut [0; 16]);
+        if let WakeFd::Socket(read_end, _) = &self.wake_fd {
+            let _ = (&*read_end).read(&mut [0; 16]);
         }
         let completions = std::mem::take(&mut *self.completions.lock().unwrap_or_else(PoisonError::into_inner));
         // Run the step inline only if it is the only completion: it may re-enter the loop, and the others must not
         // wait.
         let is_alone = completions.len() == 1;
-        for one in completions {
-            match one {
+        for completion in completions {
+            match completion {
                 Completion::Call(future, result) => complete(future.bind(py), result),
                 Completion::Wait(wait) => {
                     let wait = wait.into_bound(py);
@@ -211,11 +211,11 @@ fn complete(future: &Bound<'_, PyAny>, result: ResultMaker) {
     if is_done.unwrap_or(true) {
         return;
     }
-    let completed = match errors::guard(py, || result(py)) {
+    let outcome = match errors::guard(py, || result(py)) {
         Ok(object) => future.call_method1(intern!(py, "set_result"), (object,)),
         Err(error) => future.call_method1(intern!(py, "set_exception"), (error.into_value(py),)),
     };
-    if let Err(error) = completed {
+    if let Err(error) = outcome {
         error.write_unraisable(py, Some(future));
     }
 }

@@ -30,7 +30,7 @@ use tables::Context;
 pub struct PyPayload {
     inner: fetch::Payload,
     /// The unknown fields found on arrival.
-    met: Vec<DriftField>,
+    drift_fields: Vec<DriftField>,
     /// Cache for `[]`, `len` and iteration; `to_dict` returns a new object each time, which the caller may change.
     read: PyOnceLock<Py<PyAny>>,
 }
@@ -77,15 +77,15 @@ fn elements(body: &Body, name: Option<&str>) -> Result<Option<Vec<Range<usize>>>
 
 impl PyPayload {
     pub fn new(inner: fetch::Payload) -> Self {
-        PyPayload::arrived(inner, Vec::new())
+        PyPayload::with_drift(inner, Vec::new())
     }
 
     pub fn inner(&self) -> &fetch::Payload {
         &self.inner
     }
 
-    pub fn arrived(inner: fetch::Payload, met: Vec<DriftField>) -> Self {
-        PyPayload { inner, met, read: PyOnceLock::new() }
+    pub fn with_drift(inner: fetch::Payload, drift_fields: Vec<DriftField>) -> Self {
+        PyPayload { inner, drift_fields, read: PyOnceLock::new() }
     }
 
     /// The first response; `None` for a body from a file.
@@ -99,7 +99,7 @@ impl PyPayload {
         Ok(body)
     }
 
-    fn decoded(&self, py: Python<'_>, name: Option<String>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<PyTable> {
+    fn decode(&self, py: Python<'_>, name: Option<String>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<PyTable> {
         errors::guard(py, || {
             let columns = convert::columns(columns)?;
             self.ensure(py, &memory::TABLES)?;
@@ -246,7 +246,7 @@ impl PyPayload {
         tz: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let table = Bound::new(py, slf.get().decoded(py, name, columns)?)?.into_any();
+        let table = Bound::new(py, slf.get().decode(py, name, columns)?)?.into_any();
         if !names && tz.is_none() {
             return Ok(table);
         }
@@ -273,9 +273,9 @@ impl PyPayload {
     fn all_tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         errors::guard(py, || {
             self.ensure(py, &memory::TABLES)?;
-            let decoded = py.detach(|| self.inner.all_tables()).map_err(|e| self.raise(py, e))?;
+            let results = py.detach(|| self.inner.all_tables()).map_err(|e| self.raise(py, e))?;
             let tables = PyDict::new(py);
-            for (name, batches) in decoded {
+            for (name, batches) in results {
                 tables.set_item(name, Bound::new(py, PyTable::new(py, name.to_owned(), batches)?)?)?;
             }
             Ok(tables)
@@ -293,7 +293,7 @@ impl PyPayload {
         name: Option<String>,
         columns: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        PyTable::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_arrow")
+        PyTable::frame(Bound::new(py, self.decode(py, name, columns)?)?, "to_arrow")
     }
 
     /// Return a `polars.DataFrame`, like ``table(name, columns).to_polars()``.
@@ -307,7 +307,7 @@ impl PyPayload {
         name: Option<String>,
         columns: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        PyTable::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_polars")
+        PyTable::frame(Bound::new(py, self.decode(py, name, columns)?)?, "to_polars")
     }
 
     /// Return a `pandas.DataFrame`, like ``table(name, columns).to_pandas()``.
@@ -321,7 +321,7 @@ impl PyPayload {
         name: Option<String>,
         columns: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        PyTable::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_pandas")
+        PyTable::frame(Bound::new(py, self.decode(py, name, columns)?)?, "to_pandas")
     }
 
     /// The names of the tables in this body, the default first.
@@ -336,22 +336,21 @@ impl PyPayload {
     /// ['teams[].mascot']
     fn unknown_fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         errors::guard(py, || {
-            let found = py.detach(|| self.inner.unknown_fields()).map_err(|e| self.raise(py, e))?;
-            Ok(found.into_iter().map(String::from).collect())
+            let paths = py.detach(|| self.inner.unknown_fields()).map_err(|e| self.raise(py, e))?;
+            Ok(paths.into_iter().map(String::from).collect())
         })
     }
 
     /// The unknown fields found on arrival: path, JSON type, byte offset, and whether they are new to the client.
     #[getter]
-    fn _met(&self) -> Vec<(&str, Option<&'static str>, usize, bool)> {
-        let met = self.met.iter();
-        met.map(|met| (&*met.path, met.kind, met.offset, met.is_new)).collect()
+    fn _drift_fields(&self) -> Vec<(&str, Option<&'static str>, usize, bool)> {
+        self.drift_fields.iter().map(|field| (&*field.path, field.kind, field.offset, field.is_new)).collect()
     }
 
     /// Return the exception that `strict=True` raises; `None` without unknown fields.
     fn _refusal<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = slf.py();
-        let Some(error) = fetch::refusal(&slf.get().met) else { return Ok(None) };
+        let Some(error) = fetch::refusal(&slf.get().drift_fields) else { return Ok(None) };
         let error = errors::raise(py, error).into_value(py).into_bound(py).into_any();
         error.setattr("payload", slf)?;
         Ok(Some(error))
@@ -474,7 +473,7 @@ impl PyPayload {
     #[staticmethod]
     #[pyo3(signature = (*state))]
     fn _restore(py: Python<'_>, state: pickle::PayloadState) -> PyResult<Self> {
-        pickle::restored(state).map(PyPayload::new).map_err(|e| errors::raise(py, e))
+        pickle::restore(state).map(PyPayload::new).map_err(|e| errors::raise(py, e))
     }
 
     fn __repr__(&self) -> String {
@@ -499,8 +498,8 @@ impl PyPayload {
 
 /// Raises `ValueError` for another word.
 pub(crate) fn parse_sport(text: &str) -> PyResult<Sport> {
-    let wrong = || PyValueError::new_err(format!("sport is \"basketball\" or \"football\", not {text:?}"));
-    Sport::parse(text).ok_or_else(wrong)
+    let error = || PyValueError::new_err(format!("sport is \"basketball\" or \"football\", not {text:?}"));
+    Sport::parse(text).ok_or_else(error)
 }
 
 /// The exception of a failed call, with its response.

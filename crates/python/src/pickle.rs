@@ -27,7 +27,7 @@ const MERGES: [(&str, Merge); 3] =
 pub(crate) fn state(py: Python<'_>, payload: &Payload) -> Result<PayloadState> {
     let bytes = |body: &Body| PyBackedBytes::from(PyBytes::new(py, body.as_slice()));
     let ids = payload.context.iter().map(|(name, id)| (name.to_owned(), id.to_owned()));
-    let answer = |part: &Response| {
+    let response = |part: &Response| {
         (
             part.status,
             part.headers.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
@@ -39,23 +39,30 @@ pub(crate) fn state(py: Python<'_>, payload: &Payload) -> Result<PayloadState> {
             part.attempts,
         )
     };
-    let own = if payload.parts.is_empty() { Some(bytes(payload.body()?)) } else { None };
+    let own_body = if payload.parts.is_empty() { Some(bytes(payload.body()?)) } else { None };
     let join = MERGES.iter().find(|(_, join)| *join == payload.join).map_or("", |(name, _)| name);
-    let answers = payload.parts.iter().map(answer).collect();
-    Ok((payload.operation.to_owned(), payload.sport.name().to_owned(), ids.collect(), own, answers, join.to_owned()))
+    let responses = payload.parts.iter().map(response).collect();
+    Ok((
+        payload.operation.to_owned(),
+        payload.sport.name().to_owned(),
+        ids.collect(),
+        own_body,
+        responses,
+        join.to_owned(),
+    ))
 }
 
-pub(crate) fn restored((operation, sport, ids, own, answers, join): PayloadState) -> Result<Payload> {
+pub(crate) fn restore((operation, sport, ids, own_body, responses, join): PayloadState) -> Result<Payload> {
     let sport = Sport::parse(&sport).unwrap_or(Sport::Basketball);
     let context = ids.into_iter().fold(Context::default(), |context, (name, id)| match context_name(&name) {
         Some(name) => context.with(name, id),
         None => context,
     });
-    if let Some(raw) = own {
+    if let Some(raw) = own_body {
         return Payload::from_bytes(&operation, &raw, sport, context);
     }
     let scrubber = Scrubber::default();
-    let answer = |(status, headers, body, url, request_id, elapsed, since_epoch, attempts): ResponseState| Response {
+    let response = |(status, headers, body, url, request_id, elapsed, since_epoch, attempts): ResponseState| Response {
         status,
         headers: headers.into_iter().map(|(name, value)| (name, scrubber.header(value))).collect(),
         body: Arc::new(Body::from(&*body)),
@@ -71,5 +78,5 @@ pub(crate) fn restored((operation, sport, ids, own, answers, join): PayloadState
         max_memory: None,
     };
     let join = MERGES.iter().find(|(name, _)| *name == join).map_or(Merge::Single, |(_, join)| *join);
-    Payload::from_answers(&operation, answers.into_iter().map(answer).collect(), join, sport, context)
+    Payload::from_answers(&operation, responses.into_iter().map(response).collect(), join, sport, context)
 }

@@ -14,22 +14,22 @@ use std::sync::Arc;
 
 /// The schema, and the columns of each batch.
 pub(crate) fn state<'py>(py: Python<'py>, schema: &Schema, batches: &[RecordBatch]) -> PyResult<Bound<'py, PyTuple>> {
-    let exported = FFI_ArrowSchema::try_from(schema).map_err(refused)?;
+    let exported_schema = FFI_ArrowSchema::try_from(schema).map_err(value_error)?;
     let batches = batches.iter().map(|batch| array_state(py, &compact(&StructArray::from(batch.clone()).into_data())?));
     let batches = batches.collect::<PyResult<Vec<_>>>()?;
-    (schema_state(py, &exported)?, PyList::new(py, batches)?).into_pyobject(py)
+    (schema_state(py, &exported_schema)?, PyList::new(py, batches)?).into_pyobject(py)
 }
 
-pub(crate) fn restored(state: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
+pub(crate) fn restore(state: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let (schema, batches): (Bound<'_, PyAny>, Vec<Bound<'_, PyAny>>) = state.extract()?;
-    let schema = Arc::new(Schema::try_from(&schema_restored(&schema)?).map_err(refused)?);
+    let schema = Arc::new(Schema::try_from(&restore_schema(&schema)?).map_err(value_error)?);
     let rows = DataType::Struct(schema.fields().clone());
     let batch = |state: &Bound<'_, PyAny>| {
-        let columns = StructArray::from(array_restored(state, &rows)?);
+        let columns = StructArray::from(restore_array(state, &rows)?);
         let (_, columns, _) = columns.into_parts();
         let count: usize = state.get_item(0)?.extract()?;
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(count));
-        RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(refused)
+        RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(value_error)
     };
     let batches = batches.iter().map(batch).collect::<PyResult<_>>()?;
     Ok((schema, batches))
@@ -41,13 +41,13 @@ fn compact(data: &ArrayData) -> PyResult<ArrayData> {
         return Ok(data.clone());
     }
     let mut copy = MutableArrayData::new(vec![data], false, data.len());
-    copy.try_extend(0, 0, data.len()).map_err(refused)?;
+    copy.try_extend(0, 0, data.len()).map_err(value_error)?;
     Ok(copy.freeze())
 }
 
 /// Format, name, flags, metadata, children, dictionary: the fields of Arrow's C interface.
 fn schema_state<'py>(py: Python<'py>, schema: &FFI_ArrowSchema) -> PyResult<Bound<'py, PyTuple>> {
-    let mut metadata: Vec<(String, String)> = schema.metadata().map_err(refused)?.into_iter().collect();
+    let mut metadata: Vec<(String, String)> = schema.metadata().map_err(value_error)?.into_iter().collect();
     metadata.sort();
     let children = schema.children().map(|child| schema_state(py, child)).collect::<PyResult<Vec<_>>>()?;
     let dictionary = schema.dictionary().map(|values| schema_state(py, values)).transpose()?;
@@ -58,15 +58,15 @@ fn schema_state<'py>(py: Python<'py>, schema: &FFI_ArrowSchema) -> PyResult<Boun
 type SchemaState<'py> =
     (String, Option<String>, i64, Vec<(String, String)>, Vec<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
-fn schema_restored(state: &Bound<'_, PyAny>) -> PyResult<FFI_ArrowSchema> {
+fn restore_schema(state: &Bound<'_, PyAny>) -> PyResult<FFI_ArrowSchema> {
     let (format, name, flags, metadata, children, dictionary): SchemaState<'_> = state.extract()?;
-    let children = children.iter().map(schema_restored).collect::<PyResult<Vec<_>>>()?;
-    let dictionary = dictionary.as_ref().map(schema_restored).transpose()?;
-    let made = FFI_ArrowSchema::try_new(&format, children, dictionary)
+    let children = children.iter().map(restore_schema).collect::<PyResult<Vec<_>>>()?;
+    let dictionary = dictionary.as_ref().map(restore_schema).transpose()?;
+    let schema = FFI_ArrowSchema::try_new(&format, children, dictionary)
         .and_then(|schema| schema.with_name(name.as_deref().unwrap_or_default()))
         .and_then(|schema| schema.with_flags(Flags::from_bits_truncate(flags)))
         .and_then(|schema| schema.with_metadata(metadata));
-    made.map_err(refused)
+    schema.map_err(value_error)
 }
 
 /// Length, validity, buffers, children.
@@ -81,7 +81,7 @@ fn array_state<'py>(py: Python<'py>, data: &ArrayData) -> PyResult<Bound<'py, Py
 
 type ArrayState<'py> = (usize, Option<PyBackedBytes>, Vec<PyBackedBytes>, Vec<Bound<'py, PyAny>>);
 
-fn array_restored(state: &Bound<'_, PyAny>, data_type: &DataType) -> PyResult<ArrayData> {
+fn restore_array(state: &Bound<'_, PyAny>, data_type: &DataType) -> PyResult<ArrayData> {
     let (len, nulls, buffers, children): ArrayState<'_> = state.extract()?;
     let types: Vec<&DataType> = match data_type {
         DataType::Dictionary(_, values) => vec![values],
@@ -99,7 +99,7 @@ fn array_restored(state: &Bound<'_, PyAny>, data_type: &DataType) -> PyResult<Ar
     if types.len() != children.len() {
         return Err(PyValueError::new_err("a pickled table whose columns do not fit their types"));
     }
-    let children = children.iter().zip(types).map(|(child, of)| array_restored(child, of));
+    let children = children.iter().zip(types).map(|(child, ty)| restore_array(child, ty));
     let builder = ArrayDataBuilder::new(data_type.clone())
         .len(len)
         .null_bit_buffer(nulls.map(|bytes| Buffer::from(&*bytes)))
@@ -107,9 +107,9 @@ fn array_restored(state: &Bound<'_, PyAny>, data_type: &DataType) -> PyResult<Ar
         .child_data(children.collect::<PyResult<_>>()?)
         .align_buffers(true);
     // Checked, because the pickled data may be damaged.
-    builder.build().map_err(refused)
+    builder.build().map_err(value_error)
 }
 
-fn refused(error: ArrowError) -> PyErr {
+fn value_error(error: ArrowError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }

@@ -22,7 +22,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 struct Workers {
     handle: Handle,
     /// Taken once, when the interpreter exits. Calls do not lock it.
-    owned: Mutex<Option<Runtime>>,
+    runtime: Mutex<Option<Runtime>>,
 }
 
 static WORKERS: ForkSafe<Workers> = ForkSafe::new();
@@ -54,7 +54,7 @@ fn runtime_of(slot: &ForkSafe<Workers>, threads: usize, name: &str) -> Result<Ha
             .enable_all()
             .build()
             .map_err(cannot_start)?;
-        Ok::<_, Error>(Workers { handle: runtime.handle().clone(), owned: Mutex::new(Some(runtime)) })
+        Ok::<_, Error>(Workers { handle: runtime.handle().clone(), runtime: Mutex::new(Some(runtime)) })
     })?;
     Ok(workers.handle.clone())
 }
@@ -71,11 +71,11 @@ fn cannot_start(error: io::Error) -> Error {
 #[pyfunction]
 #[pyo3(name = "_shutdown")]
 pub(crate) fn shutdown(py: Python<'_>) {
-    interpreter_exit::begin();
+    interpreter_exit::start();
     py.detach(|| {
         for workers in [STREAMS.get(), WORKERS.get()].into_iter().flatten() {
-            let owned = workers.owned.lock().unwrap_or_else(|e| e.into_inner()).take();
-            if let Some(runtime) = owned {
+            let runtime = workers.runtime.lock().unwrap_or_else(|e| e.into_inner()).take();
+            if let Some(runtime) = runtime {
                 runtime.shutdown_timeout(EXIT_TIMEOUT);
             }
         }
@@ -107,16 +107,16 @@ where
     });
     loop {
         let listening = &mut receiver;
-        match interpreter_exit::detached(py, move || listening.recv_timeout(SIGNAL_CHECK_INTERVAL)) {
+        match interpreter_exit::run_detached(py, move || listening.recv_timeout(SIGNAL_CHECK_INTERVAL)) {
             Ok(reply) => return reply.into_result(py),
             Err(RecvTimeoutError::Timeout) => {
                 let step = || {
                     logging::update_debug_level(py)?;
                     py.check_signals().and_then(|()| tick(py))
                 };
-                if let Err(raised) = interpreter_exit::attached(py, step) {
+                if let Err(error) = interpreter_exit::run_attached(py, step) {
                     task.abort();
-                    return Err(raised);
+                    return Err(error);
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return Err(errors::internal(py, "a call ended without an answer")),

@@ -76,14 +76,14 @@ impl Schema {
 
     /// A schema of `sideline.SCHEMAS` is pickled as its name, any other as an empty table.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
-        let (py, this) = (slf.py(), slf.get());
-        let columns = if Schema::of_table(&this.name).as_ref() == Some(this) {
+        let (py, table) = (slf.py(), slf.get());
+        let columns = if Schema::of_table(&table.name).as_ref() == Some(table) {
             py.None().into_bound(py)
         } else {
-            let empty = PyTable::new(py, this.name.clone(), vec![RecordBatch::new_empty(this.schema.clone())])?;
+            let empty = PyTable::new(py, table.name.clone(), vec![RecordBatch::new_empty(table.schema.clone())])?;
             Bound::new(py, empty)?.into_any()
         };
-        Ok((slf.get_type().getattr("_restore")?, (this.name.clone(), columns)))
+        Ok((slf.get_type().getattr("_restore")?, (table.name.clone(), columns)))
     }
 
     #[staticmethod]
@@ -91,8 +91,8 @@ impl Schema {
         if !columns.is_none() {
             return Ok(PyTable::_from_arrow(py, name, columns)?.schema());
         }
-        let unknown = || PyValueError::new_err(format!("this version of sideline has no table {name:?}"));
-        Schema::of_table(&name).ok_or_else(unknown)
+        let error = || PyValueError::new_err(format!("this version of sideline has no table {name:?}"));
+        Schema::of_table(&name).ok_or_else(error)
     }
 
     fn __len__(&self) -> usize {
@@ -210,8 +210,8 @@ impl Field {
 
     /// Pickled as a schema with this column alone.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
-        let (py, this) = (slf.py(), slf.get());
-        let schema = Arc::new(ArrowSchema::new(vec![this.0.clone()]));
+        let (py, field) = (slf.py(), slf.get());
+        let schema = Arc::new(ArrowSchema::new(vec![field.0.clone()]));
         let table = PyTable::new(py, String::new(), vec![RecordBatch::new_empty(schema)])?;
         Ok((slf.get_type().getattr("_restore")?, (Bound::new(py, table)?.into_any(),)))
     }

@@ -241,7 +241,7 @@ impl CoreSimulator {
 impl Drop for CoreSimulator {
     fn drop(&mut self) {
         // Detached: it waits for threads that may log, and a log record attaches.
-        Python::attach(|py| interpreter_exit::attached(py, || py.detach(|| self.inner.close())));
+        Python::attach(|py| interpreter_exit::run_attached(py, || py.detach(|| self.inner.close())));
     }
 }
 
@@ -309,10 +309,10 @@ fn request<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {
 }
 
 /// The query as a dict; a repeated name has a list of values.
-fn query<'py>(py: Python<'py>, sent: &[(String, String)]) -> PyResult<Bound<'py, PyDict>> {
+fn query<'py>(py: Python<'py>, pairs: &[(String, String)]) -> PyResult<Bound<'py, PyDict>> {
     let query = PyDict::new(py);
-    for (name, _) in sent {
-        let values: Vec<&str> = sent.iter().filter(|(n, _)| n == name).map(|(_, v)| v.as_str()).collect();
+    for (name, _) in pairs {
+        let values: Vec<&str> = pairs.iter().filter(|(n, _)| n == name).map(|(_, v)| v.as_str()).collect();
         match values[..] {
             [value] => query.set_item(name, value)?,
             _ => query.set_item(name, values)?,

@@ -17,8 +17,7 @@ use sideline::config::{MAX_TIMEOUT, Secret};
 use sideline::error::{Error, Result};
 use sideline::fork_safe::pid;
 use sideline::live::{
-    self, BoxScore, ConnectionState, Item, LiveSubscription, Notice, Overflow, Stream, StreamCounts, StreamOptions,
-    Taken,
+    self, BoxScore, ConnectionState, Item, LiveSubscription, Notice, Overflow, Stream, StreamOptions, Taken,
 };
 use sideline::operation;
 use sideline::scrub::Scrubber;
@@ -34,8 +33,8 @@ pub struct CoreStream {
     stream: Option<Arc<Stream>>,
     scrubber: Arc<Scrubber>,
     pid: u32,
-    created: Instant,
-    /// When the event loop last had its turn, in nanoseconds since `created`.
+    created_at: Instant,
+    /// When the event loop last had its turn, in nanoseconds since `created_at`.
     turn: AtomicU64,
     /// Paths and reasons of unreadable rows that are logged already.
     logged_problems: Mutex<HashSet<live::Problem>>,
@@ -50,9 +49,9 @@ const MAX_TURN: Duration = Duration::from_millis(4);
 impl CoreStream {
     pub fn new(stream: Stream) -> Self {
         let scrubber = Arc::new(stream.scrubber.clone());
-        let (created, turn) = (Instant::now(), AtomicU64::new(0));
+        let (created_at, turn) = (Instant::now(), AtomicU64::new(0));
         let logged_problems = Mutex::default();
-        CoreStream { stream: Some(Arc::new(stream)), scrubber, pid: pid(), created, turn, logged_problems }
+        CoreStream { stream: Some(Arc::new(stream)), scrubber, pid: pid(), created_at, turn, logged_problems }
     }
 
     fn stream(&self, py: Python<'_>) -> PyResult<&Arc<Stream>> {
@@ -66,7 +65,7 @@ impl CoreStream {
     fn raise(&self, py: Python<'_>, error: Error) -> PyErr {
         match error {
             Error::Closed => errors::stream_closed(py, "the client of this stream was closed"),
-            error => errors::raise(py, error.scrubbed(&self.scrubber)),
+            error => errors::raise(py, error.scrub(&self.scrubber)),
         }
     }
 
@@ -117,9 +116,9 @@ impl CoreStream {
     /// Counts rows that a batch leaves out, and logs each path and reason once.
     fn leave_out(&self, stream: &Stream, problems: Vec<live::Problem>) {
         stream.buffer.count_unreadable(problems.len() as u64);
-        let mut known = self.logged_problems.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged_problems = self.logged_problems.lock().unwrap_or_else(PoisonError::into_inner);
         for problem in problems {
-            if known.len() < MAX_LOGGED && !known.contains(&problem) {
+            if logged_problems.len() < MAX_LOGGED && !logged_problems.contains(&problem) {
                 let path = self.scrubber.id(problem.path.as_str());
                 // That of this crate is no logger of Python's.
                 log::warn!(
@@ -127,7 +126,7 @@ impl CoreStream {
                     "live stream: a row is left out: {} at {path}",
                     self.scrubber.message(problem.reason.as_str())
                 );
-                known.insert(problem);
+                logged_problems.insert(problem);
             }
         }
     }
@@ -173,13 +172,13 @@ impl CoreStream {
                 Taken::Ended(Some(error)) => return Err(self.raise(py, error)),
                 Taken::Nothing => {}
             }
-            if !interpreter_exit::detached(py, || stream.buffer.ready_within(runtime::SIGNAL_CHECK_INTERVAL)) {
+            if !interpreter_exit::run_detached(py, || stream.buffer.ready_within(runtime::SIGNAL_CHECK_INTERVAL)) {
                 py.check_signals()?;
             }
         }
     }
 
-    /// Wait for the next item for at most `seconds`; `None` if there is none.
+    /// Wait for the next item for at most `seconds`; `None` if it does not come.
     fn next_within<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
         let stream = self.stream(py)?;
         let wait = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(MAX_TIMEOUT).min(MAX_TIMEOUT);
@@ -195,7 +194,7 @@ impl CoreStream {
             if left.is_zero() {
                 return Ok(None);
             }
-            interpreter_exit::detached(py, || stream.buffer.ready_within(left.min(runtime::SIGNAL_CHECK_INTERVAL)));
+            interpreter_exit::run_detached(py, || stream.buffer.ready_within(left.min(runtime::SIGNAL_CHECK_INTERVAL)));
             py.check_signals()?;
         }
     }
@@ -207,7 +206,7 @@ impl CoreStream {
 
     /// Whether the stream has ended and all items were taken.
     #[getter]
-    fn ended(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.state() == "closed"
     }
 
@@ -219,13 +218,13 @@ impl CoreStream {
     /// Whether items were taken for so long that other tasks of the event loop should run.
     #[getter]
     fn is_turn_due(&self) -> bool {
-        let elapsed = self.created.elapsed().as_nanos() as u64;
+        let elapsed = self.created_at.elapsed().as_nanos() as u64;
         elapsed.saturating_sub(self.turn.load(Ordering::Relaxed)) > MAX_TURN.as_nanos() as u64
     }
 
     /// Record that the event loop had its turn.
     fn begin_turn(&self) {
-        self.turn.fetch_max(self.created.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        self.turn.fetch_max(self.created_at.elapsed().as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// Push a gap that ends now; returns whether what happened before is requested.
@@ -277,20 +276,17 @@ impl CoreStream {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stream = self.stream(py)?;
         let counts = stream.buffer.counts();
-        let StreamCounts {
-            updates, bytes, reconnects, gaps, repeats, dropped, recovered, open_gaps, unreadable, ..
-        } = counts;
         let stats = PyDict::new(py);
         let numbers = [
-            ("updates", updates),
-            ("bytes", bytes),
-            ("reconnects", reconnects),
-            ("gaps", gaps),
-            ("open_gaps", open_gaps),
-            ("recovered", recovered),
-            ("repeats", repeats),
-            ("dropped", dropped),
-            ("unreadable", unreadable),
+            ("updates", counts.updates),
+            ("bytes", counts.bytes),
+            ("reconnects", counts.reconnects),
+            ("gaps", counts.gaps),
+            ("open_gaps", counts.open_gaps),
+            ("recovered", counts.recovered),
+            ("repeats", counts.repeats),
+            ("dropped", counts.dropped),
+            ("unreadable", counts.unreadable),
         ];
         numbers.into_iter().try_for_each(|(name, number)| stats.set_item(name, number))?;
         stats.set_item("buffer_bytes", stream.buffer.bytes())?;
@@ -325,9 +321,9 @@ impl CoreStream {
 /// The next item, if there is one. Waits for a journal's disk detached from the interpreter.
 fn take(py: Python<'_>, stream: &Stream) -> PyResult<Taken> {
     if !stream.is_recorded() {
-        return stream.take().map_err(|e| errors::raise(py, e.scrubbed(&stream.scrubber)));
+        return stream.take().map_err(|e| errors::raise(py, e.scrub(&stream.scrubber)));
     }
-    errors::guard(py, || py.detach(|| stream.take()).map_err(|e| errors::raise(py, e.scrubbed(&stream.scrubber))))
+    errors::guard(py, || py.detach(|| stream.take()).map_err(|e| errors::raise(py, e.scrub(&stream.scrubber))))
 }
 
 /// Create the event stream of this name without connecting. `options` are the parameters of `live_stats`.
@@ -379,17 +375,17 @@ pub(crate) fn replay(
 pub(crate) fn websocket(
     py: Python<'_>,
     client: &Bound<'_, CoreClient>,
-    what: &Bound<'_, PyDict>,
+    fields: &Bound<'_, PyDict>,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<CoreStream> {
     errors::guard(py, || {
-        let game_id = what.get_item("game_id")?.filter(|id| !id.is_none());
+        let game_id = fields.get_item("game_id")?.filter(|id| !id.is_none());
         let subscription = LiveSubscription {
             game_id: game_id.map(|id| convert::id("game_id", &id)).transpose()?,
-            token: option(what, "token")?.map(|text: String| Secret::new(text)),
-            sources: option(what, "sources")?.unwrap_or_default(),
-            last_seq: option(what, "last_seq")?,
-            broadcast_summary_level: option(what, "broadcast_summary_level")?,
+            token: option(fields, "token")?.map(|text: String| Secret::new(text)),
+            sources: option(fields, "sources")?.unwrap_or_default(),
+            last_seq: option(fields, "last_seq")?,
+            broadcast_summary_level: option(fields, "broadcast_summary_level")?,
         };
         // The service does not answer for an unknown source, so a stream without notices would wait forever.
         let options = StreamOptions { first_quiet: !subscription.sources.is_empty(), ..read_options(options)? };
@@ -400,31 +396,31 @@ pub(crate) fn websocket(
     })
 }
 
-pub(crate) fn read_options(given: &Bound<'_, PyDict>) -> PyResult<StreamOptions> {
+pub(crate) fn read_options(options: &Bound<'_, PyDict>) -> PyResult<StreamOptions> {
     let default = StreamOptions::default();
     let seconds = |name: &str, default: Duration| -> PyResult<Duration> {
-        let Some(seconds) = option::<f64>(given, name)? else { return Ok(default) };
+        let Some(seconds) = option::<f64>(options, name)? else { return Ok(default) };
         Duration::try_from_secs_f64(seconds)
             .map_err(|_| PyValueError::new_err(format!("{name} is a number of seconds from 0 up, not {seconds}")))
     };
-    let overflow: Option<String> = option(given, "overflow")?;
+    let overflow: Option<String> = option(options, "overflow")?;
     Ok(StreamOptions {
         silence_limit: seconds("silence_limit", default.silence_limit)?,
         retry_wait: seconds("retry_wait", default.retry_wait)?,
         max_wait: seconds("max_wait", default.max_wait)?,
-        notices: option(given, "notices")?.unwrap_or(default.notices),
+        notices: option(options, "notices")?.unwrap_or(default.notices),
         first_quiet: default.first_quiet,
         overflow: match overflow {
-            Some(text) => Overflow::parse(&text).map_err(|e| errors::raise(given.py(), e))?,
+            Some(text) => Overflow::parse(&text).map_err(|e| errors::raise(options.py(), e))?,
             None => default.overflow,
         },
-        buffer: option(given, "buffer")?.unwrap_or(default.buffer),
-        max_event_bytes: option(given, "max_event_bytes")?.unwrap_or(default.max_event_bytes),
-        max_buffer_bytes: option(given, "max_buffer_bytes")?.unwrap_or(default.max_buffer_bytes),
+        buffer: option(options, "buffer")?.unwrap_or(default.buffer),
+        max_event_bytes: option(options, "max_event_bytes")?.unwrap_or(default.max_event_bytes),
+        max_buffer_bytes: option(options, "max_buffer_bytes")?.unwrap_or(default.max_buffer_bytes),
         quiet_after: seconds("quiet_after", default.quiet_after)?,
-        give_up_on: option(given, "give_up_on")?.unwrap_or(default.give_up_on),
-        last_event_id: option(given, "last_event_id")?,
-        recover: option::<f64>(given, "recover_pause")?.map(Duration::from_secs_f64),
+        give_up_on: option(options, "give_up_on")?.unwrap_or(default.give_up_on),
+        last_event_id: option(options, "last_event_id")?,
+        recover: option::<f64>(options, "recover_pause")?.map(Duration::from_secs_f64),
     })
 }
 

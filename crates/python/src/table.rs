@@ -102,8 +102,8 @@ impl PyTable {
                 if data.hasattr("collect")? { ": write .collect()" } else { "" }
             )));
         }
-        let own = data.cast::<PyTable>().ok().map(|table| table.get().name.clone());
-        Self::_from_arrow(py, name.or(own).unwrap_or_else(|| "table".to_owned()), data)
+        let own_name = data.cast::<PyTable>().ok().map(|table| table.get().name.clone());
+        Self::_from_arrow(py, name.or(own_name).unwrap_or_else(|| "table".to_owned()), data)
     }
 
     /// Make a table with a name from any Arrow table.
@@ -266,10 +266,10 @@ impl PyTable {
         columns: Vec<(String, String, Bound<'_, PyList>, bool)>,
     ) -> PyResult<PyTable> {
         errors::guard(py, || {
-            let whole = gather::concat(&self.schema, &self.batches);
-            let whole = whole.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let table = gather::concat(&self.schema, &self.batches);
+            let table = table.map_err(|error| PyValueError::new_err(error.to_string()))?;
             let mut fields: Vec<Arc<ArrowField>> = self.schema.fields().iter().cloned().collect();
-            let mut arrays = whole.columns().to_vec();
+            let mut arrays = table.columns().to_vec();
             for (name, meaning, values, is_list) in columns {
                 let array = texts(&values, is_list)?;
                 let metadata = HashMap::from([("description".to_owned(), meaning)]);
@@ -277,7 +277,7 @@ impl PyTable {
                 arrays.push(array);
             }
             let schema = ArrowSchema::new_with_metadata(fields, self.schema.metadata().clone());
-            let rows = RecordBatchOptions::new().with_row_count(Some(whole.num_rows()));
+            let rows = RecordBatchOptions::new().with_row_count(Some(table.num_rows()));
             self.with_batches(
                 RecordBatch::try_new_with_options(Arc::new(schema), arrays, &rows).map(|batch| vec![batch]),
             )
@@ -337,9 +337,9 @@ impl PyTable {
             if left == 0 && !batches.is_empty() {
                 break;
             }
-            let taken = left.min(batch.num_rows());
-            batches.push(batch.slice(0, taken));
-            left -= taken;
+            let count = left.min(batch.num_rows());
+            batches.push(batch.slice(0, count));
+            left -= count;
         }
         Ok(PyTable { name: self.name.clone(), schema: self.schema.clone(), batches })
     }
@@ -355,15 +355,17 @@ impl PyTable {
 
     /// Pickled as its buffers; no library is needed.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py, PyTuple>> {
-        let (py, this) = (slf.py(), slf.get());
+        let (py, table) = (slf.py(), slf.get());
         let restore = slf.get_type().getattr("_restore")?;
-        errors::guard(py, || Ok((restore, (this.name.clone(), pickle_table::state(py, &this.schema, &this.batches)?))))
+        errors::guard(py, || {
+            Ok((restore, (table.name.clone(), pickle_table::state(py, &table.schema, &table.batches)?)))
+        })
     }
 
     #[staticmethod]
     fn _restore(py: Python<'_>, name: String, state: &Bound<'_, PyAny>) -> PyResult<Self> {
         errors::guard(py, || {
-            let (schema, batches) = pickle_table::restored(state)?;
+            let (schema, batches) = pickle_table::restore(state)?;
             Ok(PyTable { name, schema, batches })
         })
     }

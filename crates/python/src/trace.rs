@@ -37,7 +37,7 @@ impl PySpan {
         Python::try_attach(|py| {
             // A span may end while an exception is on its way.
             let pending_error = PyErr::take(py);
-            let result = interpreter_exit::attached(py, || work(py, self.span.bind(py)));
+            let result = interpreter_exit::run_attached(py, || work(py, self.span.bind(py)));
             let value = result.map_err(|error| error.write_unraisable(py, Some(self.span.bind(py)))).ok();
             if let Some(error) = pending_error {
                 error.restore(py);

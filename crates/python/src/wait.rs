@@ -77,21 +77,21 @@ pub(crate) fn wait<'py>(py: Python<'py>, buffer: &Arc<Buffer>) -> PyResult<Bound
 
 #[pymethods]
 impl Wait {
-    fn __await__(this: Bound<'_, Self>) -> Bound<'_, Self> {
-        this
+    fn __await__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
     }
 
-    fn __iter__(this: Bound<'_, Self>) -> Bound<'_, Self> {
-        this
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
     }
 
-    fn __next__<'py>(this: Bound<'py, Self>) -> PyResult<Option<Bound<'py, Self>>> {
-        let wait = this.get();
+    fn __next__<'py>(slf: Bound<'py, Self>) -> PyResult<Option<Bound<'py, Self>>> {
+        let wait = slf.get();
         if matches!(*wait.state(), WaitState::Waiting(_)) {
             wait.is_blocking.store(true, Ordering::Relaxed);
-            return Ok(Some(this));
+            return Ok(Some(slf));
         }
-        wait.result(this.py()).map(|()| None)
+        wait.result(slf.py()).map(|()| None)
     }
 
     #[getter]
@@ -109,9 +109,9 @@ impl Wait {
     }
 
     #[pyo3(signature = (step, *, context))]
-    fn add_done_callback(this: &Bound<'_, Self>, step: Py<PyAny>, context: Py<PyAny>) -> PyResult<()> {
-        match &mut *this.get().state() {
-            WaitState::Waiting(there @ None) => *there = Some((step, context)),
+    fn add_done_callback(slf: &Bound<'_, Self>, step: Py<PyAny>, context: Py<PyAny>) -> PyResult<()> {
+        match &mut *slf.get().state() {
+            WaitState::Waiting(callback @ None) => *callback = Some((step, context)),
             WaitState::Waiting(Some(_)) => return Err(PyRuntimeError::new_err("another task awaits this already")),
             WaitState::Ready | WaitState::Cancelled(_) => return Err(PyRuntimeError::new_err("this is over")),
         }
@@ -123,13 +123,13 @@ impl Wait {
     }
 
     fn result(&self, py: Python<'_>) -> PyResult<()> {
-        static CANCELLED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        static CANCELLED_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let message = match &*self.state() {
             WaitState::Waiting(_) => return Err(PyRuntimeError::new_err("await this; nothing has come yet")),
             WaitState::Ready => return Ok(()),
             WaitState::Cancelled(message) => message.as_ref().map(|message| message.clone_ref(py)),
         };
-        let class = CANCELLED.import(py, "asyncio", "CancelledError")?;
+        let class = CANCELLED_ERROR.import(py, "asyncio", "CancelledError")?;
         Err(PyErr::from_value(match message {
             Some(message) => class.call1((message,))?,
             None => class.call0()?,
@@ -137,15 +137,15 @@ impl Wait {
     }
 
     #[pyo3(signature = (msg = None))]
-    fn cancel(this: &Bound<'_, Self>, msg: Option<Py<PyAny>>) -> PyResult<bool> {
-        let wait = this.get();
+    fn cancel(slf: &Bound<'_, Self>, msg: Option<Py<PyAny>>) -> PyResult<bool> {
+        let wait = slf.get();
         let Some(step) = wait.end(WaitState::Cancelled(msg)) else { return Ok(false) };
         if wait.pid == pid() {
             // In a forked child the lock may be held.
             wait.buffer.remove_waker(&Waker::from(wait.waker.clone()));
             wait.waker.take();
         }
-        step.map_or(Ok(()), |step| Self::call_soon(this, step)).map(|()| true)
+        step.map_or(Ok(()), |step| Self::call_soon(slf, step)).map(|()| true)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -168,24 +168,24 @@ impl Wait {
     }
 
     /// Ends the wait and returns its callback; `None` if it has already ended.
-    fn end(&self, how: WaitState) -> Option<Option<Callback>> {
+    fn end(&self, outcome: WaitState) -> Option<Option<Callback>> {
         let mut state = self.state();
         let WaitState::Waiting(step) = &mut *state else { return None };
         let step = step.take();
-        *state = how;
+        *state = outcome;
         Some(step)
     }
 
     /// Completes the wait. Returns the callback if the loop should run it inline, which asyncio's debug mode forbids,
     /// since it reports slow callbacks by task.
-    pub fn complete(this: &Bound<'_, Self>, at_once: bool) -> Option<Callback> {
-        let step = this.get().end(WaitState::Ready).flatten()?;
-        let scheduled = this.get().is_debugged(this.py()).and_then(|is_debugged| match at_once && !is_debugged {
+    pub fn complete(slf: &Bound<'_, Self>, at_once: bool) -> Option<Callback> {
+        let step = slf.get().end(WaitState::Ready).flatten()?;
+        let result = slf.get().is_debugged(slf.py()).and_then(|is_debugged| match at_once && !is_debugged {
             true => Ok(Some(step)),
-            false => Self::call_soon(this, step).map(|()| None),
+            false => Self::call_soon(slf, step).map(|()| None),
         });
-        scheduled.unwrap_or_else(|error| {
-            error.write_unraisable(this.py(), Some(this));
+        result.unwrap_or_else(|error| {
+            error.write_unraisable(slf.py(), Some(slf));
             None
         })
     }
@@ -194,12 +194,10 @@ impl Wait {
         self.running.bind(py).call_method0(intern!(py, "get_debug"))?.is_truthy()
     }
 
-    fn call_soon(this: &Bound<'_, Self>, (step, context): Callback) -> PyResult<()> {
-        let (py, running) = (this.py(), &this.get().running);
+    fn call_soon(slf: &Bound<'_, Self>, (step, context): Callback) -> PyResult<()> {
+        let (py, running) = (slf.py(), &slf.get().running);
         let options = PyDict::new(py);
         options.set_item(intern!(py, "context"), context)?;
-        errors::guard(py, || {
-            running.call_method(py, intern!(py, "call_soon"), (step, this), Some(&options)).map(|_| ())
-        })
+        errors::guard(py, || running.call_method(py, intern!(py, "call_soon"), (step, slf), Some(&options)).map(|_| ()))
     }
 }

@@ -125,7 +125,7 @@ def sport_of(payload: Payload) -> "Sport":
 
 def drift_of(payload: Payload) -> list[tuple[str, str | None, int, bool]]:
     """Return path, JSON type and count of each unknown field, and whether the client found it first."""
-    return payload._met
+    return payload._drift_fields
 
 
 def refusal_of(payload: Payload) -> "DecodeError | None":

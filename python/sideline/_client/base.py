@@ -162,7 +162,7 @@ class BaseClient(Streams):
 
     def _report_drift(self, payload: Payload) -> Payload:
         """Return the payload, after a report of its unknown fields."""
-        if payload._met:
+        if payload._drift_fields:
             check_drift(payload, strict=self._options["strict"])
         return payload
 

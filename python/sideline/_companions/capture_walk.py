@@ -557,7 +557,7 @@ def _items(core: "CoreStream", start: float, seconds: float) -> Iterator[tuple[i
         size_before, size = size, core.stats["bytes"]
         if item is not None or size > size_before:
             yield after, item, size - size_before
-        elif core.ended:
+        elif core.has_ended:
             break
 
 

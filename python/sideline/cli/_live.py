@@ -135,7 +135,7 @@ def _print(stream: "LiveStream", refusal: Refusal, is_stopped: Callable[[], bool
     core = core_of_stream(stream)
     while not is_stopped():
         item = core.next_within(0.2)
-        if item is None and core.ended and (item := core.take()) is None:
+        if item is None and core.has_ended and (item := core.take()) is None:
             break
         if isinstance(item, Update):
             print(_document(item) if as_json else describe_update(item), flush=True)

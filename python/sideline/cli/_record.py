@@ -59,7 +59,7 @@ def _watch(stream: "LiveStream", is_stopped: Callable[[], bool]) -> str | None:
     try:
         while not is_stopped():
             item = core.next_within(min(0.2, every))
-            if item is None and core.ended and (item := core.take()) is None:
+            if item is None and core.has_ended and (item := core.take()) is None:
                 break
             if isinstance(item, Disconnected) and item.status is not None:
                 refusal = item.reason

@@ -170,7 +170,7 @@ def run(view: View, on: Screen, every: float, now: Callable[[], float] = monoton
             item = core.next_within(until - now())
             if item is not None:
                 view.add(item)
-            elif core.ended:
+            elif core.has_ended:
                 # An item may have arrived before the stream ended.
                 if (item := core.take()) is None:
                     break

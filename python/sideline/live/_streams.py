@@ -121,7 +121,7 @@ class LiveStream(Generic[Item]):
             item = core.take()
             if item is not None:
                 return item
-            if core.ended:
+            if core.has_ended:
                 # An item may have arrived before the stream ended.
                 item = core.take()
                 if item is None:
@@ -426,7 +426,7 @@ class Batches:
                     core.begin_turn()
                     continue
                 remaining = self._deadline - monotonic()
-                if core.ended or remaining <= 0:
+                if core.has_ended or remaining <= 0:
                     break
                 try:
                     # `wait_for` of Python 3.11 loses a cancellation that comes together with an item.

@@ -52,7 +52,7 @@ def follow(
         while not is_stopped():
             item = core.next_within(max(0.0, until - now()))
             # An item may have arrived before the stream ended.
-            if item is None and core.ended and (item := core.take()) is None:
+            if item is None and core.has_ended and (item := core.take()) is None:
                 break
             if item is not None:
                 add(item)

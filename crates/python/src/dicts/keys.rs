@@ -66,16 +66,16 @@ impl CachedKey {
 
     #[inline(always)]
     fn stands_at(&self, cursor: &Cursor<'_>) -> bool {
-        let (whole, rest) = (self.len / 8, self.len % 8);
-        (0..whole).all(|at| cursor.word(8 * at) == self.words[at])
-            && (rest == 0 || low_bytes(cursor.word(8 * whole), rest) == self.words[whole])
+        let (count, rest) = (self.len / 8, self.len % 8);
+        (0..count).all(|at| cursor.word(8 * at) == self.words[at])
+            && (rest == 0 || low_bytes(cursor.word(8 * count), rest) == self.words[count])
     }
 }
 
 /// KeyCache are never evicted while a body is read, so an [`KeyId`] stays valid.
 pub(super) struct KeyCache {
     /// One slot more than the capacity, for `KeyId::NONE`.
-    cached: Vec<Option<CachedKey>>,
+    slots: Vec<Option<CachedKey>>,
     is_full: bool,
     /// Which key came last in each place. A wrong prediction costs only time.
     predictions: Vec<KeyId>,
@@ -84,14 +84,14 @@ pub(super) struct KeyCache {
 impl KeyCache {
     pub(super) fn new() -> Self {
         KeyCache {
-            cached: (0..=CACHE_SIZE).map(|_| None).collect(),
+            slots: (0..=CACHE_SIZE).map(|_| None).collect(),
             is_full: false,
             predictions: vec![KeyId::NONE; PREDICTIONS],
         }
     }
 
     pub(super) fn get(&self, id: KeyId) -> Option<&Py<PyString>> {
-        self.cached[usize::from(id.0)].as_ref().map(|key| &key.object)
+        self.slots[usize::from(id.0)].as_ref().map(|key| &key.object)
     }
 
     /// Whether a key did not fit.
@@ -111,9 +111,9 @@ impl KeyCache {
     ) -> Result<ObjectKey<'py>, ParseError> {
         let place = (37 * usize::from(under.0) + usize::from(before.0)) % PREDICTIONS;
         let guess = self.predictions[place];
-        let key = match &self.cached[usize::from(guess.0)] {
-            Some(cached) if cached.stands_at(cursor) => {
-                cursor.advance(cached.len);
+        let key = match &self.slots[usize::from(guess.0)] {
+            Some(key) if key.stands_at(cursor) => {
+                cursor.advance(key.len);
                 ObjectKey::CachedKey(guess)
             }
             _ => {
@@ -129,8 +129,8 @@ impl KeyCache {
     /// Reads a key and creates it if it is new.
     #[inline(never)]
     fn search<'py>(&mut self, py: Python<'py>, cursor: &mut Cursor<'_>) -> Result<ObjectKey<'py>, ParseError> {
-        let here = *cursor;
-        let (name, own) = if let Some((name, words)) = cursor.short_string() {
+        let start = *cursor;
+        let (name, hash) = if let Some((name, words)) = cursor.short_string() {
             (name, hash16(words))
         } else if let Some(name) = cursor.plain_string() {
             // Longer names differ in the middle or at the end.
@@ -139,9 +139,9 @@ impl KeyCache {
             return Ok(ObjectKey::Own(text(py, &cursor.string()?)?));
         };
         let mut free = None;
-        for at in (own..own + MAX_PROBES).map(|at| at % CACHE_SIZE) {
-            match &self.cached[at] {
-                Some(key) if key.stands_at(&here) => return Ok(ObjectKey::CachedKey(KeyId(at as u16))),
+        for at in (hash..hash + MAX_PROBES).map(|at| at % CACHE_SIZE) {
+            match &self.slots[at] {
+                Some(key) if key.stands_at(&start) => return Ok(ObjectKey::CachedKey(KeyId(at as u16))),
                 Some(_) => {}
                 None => {
                     free = Some(at);
@@ -157,7 +157,7 @@ impl KeyCache {
             self.is_full = true;
             return Ok(ObjectKey::Own(object));
         };
-        self.cached[at] = Some(key);
+        self.slots[at] = Some(key);
         Ok(ObjectKey::CachedKey(KeyId(at as u16)))
     }
 }

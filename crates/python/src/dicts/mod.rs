@@ -26,9 +26,11 @@ const MAX_DEPTH: u8 = 200;
 
 /// A body's JSON as Python objects.
 pub(crate) fn objects<'py>(py: Python<'py>, body: &Body, scrubber: &Scrubber) -> PyResult<Bound<'py, PyAny>> {
-    let padded = body.with_padding();
-    let Some(cursor) = reader::start(&padded) else { return Err(errors::internal(py, "a body without its padding")) };
-    read(py, cursor).map_err(|(stopped, offset)| match stopped {
+    let padded_body = body.with_padding();
+    let Some(cursor) = reader::start(&padded_body) else {
+        return Err(errors::internal(py, "a body without its padding"));
+    };
+    read(py, cursor).map_err(|(error, offset)| match error {
         ParseError::Python(error) => *error,
         ParseError::Body(fault) => errors::raise(py, Error::decode(decode_error(body, fault, offset), scrubber)),
     })
@@ -97,7 +99,7 @@ fn read<'py>(py: Python<'py>, cursor: Cursor<'_>) -> Result<Bound<'py, PyAny>, (
         caches.keys = KeyCache::new();
     }
     let _older = CACHES.lock().unwrap_or_else(PoisonError::into_inner).replace(caches);
-    value.map_err(|stopped| (stopped, cursor.position()))
+    value.map_err(|error| (error, cursor.position()))
 }
 
 struct Builder<'py, 'a> {

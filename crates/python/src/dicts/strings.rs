@@ -16,12 +16,12 @@ struct ShortString {
 }
 
 pub(super) struct StringCache {
-    cached: Vec<Option<ShortString>>,
+    slots: Vec<Option<ShortString>>,
 }
 
 impl StringCache {
     pub(super) fn new() -> Self {
-        StringCache { cached: (0..CACHE_SIZE).map(|_| None).collect() }
+        StringCache { slots: (0..CACHE_SIZE).map(|_| None).collect() }
     }
 
     /// Reads a string.
@@ -32,14 +32,14 @@ impl StringCache {
         cursor: &mut Cursor<'_>,
     ) -> Result<Bound<'py, PyString>, ParseError> {
         let Some((span, words)) = cursor.short_string() else { return text(py, &cursor.string()?) };
-        let cached = &mut self.cached[hash16(words) % CACHE_SIZE];
-        if let Some(short) = cached
+        let slot = &mut self.slots[hash16(words) % CACHE_SIZE];
+        if let Some(short) = slot
             && short.words == words
         {
             return Ok(short.object.bind(py).clone());
         }
         let object = text(py, span.bytes())?;
-        *cached = Some(ShortString { words, object: object.clone().unbind() });
+        *slot = Some(ShortString { words, object: object.clone().unbind() });
         Ok(object)
     }
 }

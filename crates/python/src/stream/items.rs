@@ -150,28 +150,28 @@ pub(super) fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
         let ms = convert::epoch_ms(name, &at)?;
         Ok(Some(SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(ms).unwrap_or(0))))
     };
-    let some = |name: &str| time(name).map(|at| at.unwrap_or(SystemTime::UNIX_EPOCH));
+    let required_time = |name: &str| time(name).map(|at| at.unwrap_or(SystemTime::UNIX_EPOCH));
     let notice = match notice_class(object)?.as_str() {
-        "Connected" => Notice::Connected { at: some("at")? },
+        "Connected" => Notice::Connected { at: required_time("at")? },
         "Disconnected" => Notice::Disconnected {
-            at: some("at")?,
+            at: required_time("at")?,
             reason: object.getattr("reason")?.extract()?,
             status: object.getattr("status")?.extract()?,
             attempt: object.getattr("attempt")?.extract()?,
             retry_at: time("retry_at")?,
         },
         "Gap" => Notice::Gap {
-            start: some("start")?,
+            start: required_time("start")?,
             end: time("end")?,
             reason: object.getattr("reason")?.extract::<String>()?.into(),
             dropped: object.getattr("dropped")?.extract()?,
             is_final: object.getattr("is_final")?.extract()?,
         },
-        "Quiet" => Notice::Quiet { since: some("since")? },
+        "Quiet" => Notice::Quiet { since: required_time("since")? },
         "Recovering" => {
             let missing = object.getattr("missing")?.extract()?;
             let (gap, updates) = recovered_parts(object)?;
-            Notice::Recovering { gap, updates, missing, requested_at: some("requested_at")? }
+            Notice::Recovering { gap, updates, missing, requested_at: required_time("requested_at")? }
         }
         "Recovered" => {
             let (gap, updates) = recovered_parts(object)?;
