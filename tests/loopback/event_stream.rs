@@ -33,15 +33,15 @@ fn head(status: u16, headers: &str) -> Do {
 }
 
 /// An answer of status 200 that ends with its connection.
-fn opened() -> Do {
+fn stream_head() -> Do {
     head(200, "content-type: text/event-stream\r\n")
 }
 
 fn events(text: &str) -> Vec<Do> {
-    vec![opened(), send(text)]
+    vec![stream_head(), send(text)]
 }
 
-fn answer(status: u16, content_type: &str, body: &str) -> Vec<Do> {
+fn response(status: u16, content_type: &str, body: &str) -> Vec<Do> {
     vec![head(status, &format!("content-type: {content_type}\r\n")), send(body)]
 }
 
@@ -66,7 +66,7 @@ struct Server {
     port: u16,
     seen: Arc<Mutex<Vec<Seen>>>,
     /// When each connection was closed by its client.
-    gone: Arc<Mutex<Vec<Instant>>>,
+    closings: Arc<Mutex<Vec<Instant>>>,
 }
 
 impl Server {
@@ -74,17 +74,17 @@ impl Server {
     async fn start(scripts: Vec<Vec<Do>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (seen, gone) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
-        let (noted, left) = (seen.clone(), gone.clone());
+        let (seen, closings) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+        let (all_seen, all_closings) = (seen.clone(), closings.clone());
         tokio::spawn(async move {
             let mut scripts = scripts.into_iter();
             let mut script = Vec::new();
             while let Ok((socket, _)) = listener.accept().await {
                 script = scripts.next().unwrap_or(script);
-                tokio::spawn(serve(socket, script.clone(), noted.clone(), left.clone()));
+                tokio::spawn(serve(socket, script.clone(), all_seen.clone(), all_closings.clone()));
             }
         });
-        Server { port, seen, gone }
+        Server { port, seen, closings }
     }
 
     fn url(&self) -> String {
@@ -100,7 +100,12 @@ impl Server {
     }
 }
 
-async fn serve(mut socket: TcpStream, script: Vec<Do>, seen: Arc<Mutex<Vec<Seen>>>, gone: Arc<Mutex<Vec<Instant>>>) {
+async fn serve(
+    mut socket: TcpStream,
+    script: Vec<Do>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    closings: Arc<Mutex<Vec<Instant>>>,
+) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let Ok(byte) = socket.read_u8().await else { return };
@@ -111,7 +116,7 @@ async fn serve(mut socket: TcpStream, script: Vec<Do>, seen: Arc<Mutex<Vec<Seen>
         match step {
             Do::Send(bytes) => {
                 if socket.write_all(&bytes).await.is_err() {
-                    gone.lock().unwrap().push(Instant::now());
+                    closings.lock().unwrap().push(Instant::now());
                     return;
                 }
             }
@@ -124,7 +129,7 @@ async fn serve(mut socket: TcpStream, script: Vec<Do>, seen: Arc<Mutex<Vec<Seen>
             Hold => {
                 // Until the client goes.
                 let _ = socket.read_u8().await;
-                gone.lock().unwrap().push(Instant::now());
+                closings.lock().unwrap().push(Instant::now());
                 return;
             }
         }
@@ -217,16 +222,16 @@ fn kinds(items: &[Item]) -> Vec<&'static str> {
 #[tokio::test]
 async fn any_status_but_200_is_a_failed_attempt_and_its_body_no_event() {
     for status in [204, 205, 210, 299, 404, 410, 503] {
-        let server = Server::start(vec![answer(status, "text/event-stream", "data: data\n\n")]).await;
-        let (_, told) = failure(&server.stream(quick())).await;
-        assert_eq!(told, Some(status));
+        let server = Server::start(vec![response(status, "text/event-stream", "data: data\n\n")]).await;
+        let (_, actual) = failure(&server.stream(quick())).await;
+        assert_eq!(actual, Some(status));
     }
     for status in [400, 401, 403, 500, 502] {
         let body = format!(r#"{{"status":{status},"message":"the reason why","shottrackerRequestId":"r1"}}"#);
-        let server = Server::start(vec![answer(status, "application/json", &body)]).await;
+        let server = Server::start(vec![response(status, "application/json", &body)]).await;
         let stream = server.stream(quick());
-        let (reason, told) = failure(&stream).await;
-        assert_eq!(told, Some(status));
+        let (reason, actual) = failure(&stream).await;
+        assert_eq!(actual, Some(status));
         assert!(reason.contains("the reason why"), "{reason}");
         until(&stream, is_disconnected).await;
         let seen = server.seen();
@@ -238,7 +243,7 @@ async fn any_status_but_200_is_a_failed_attempt_and_its_body_no_event() {
 #[tokio::test]
 async fn a_status_to_give_up_on_ends_the_stream_with_its_error() {
     let body = r#"{"message":"Invalid authentication credentials"}"#;
-    let server = Server::start(vec![events("data: 1\n\n"), answer(401, "application/json", body)]).await;
+    let server = Server::start(vec![events("data: 1\n\n"), response(401, "application/json", body)]).await;
     let stream = server.stream(StreamOptions { give_up_on: vec![401, 403], ..quick() });
     let mut items = Vec::new();
     let error = loop {
@@ -255,33 +260,33 @@ async fn a_status_to_give_up_on_ends_the_stream_with_its_error() {
     assert_eq!(stream.buffer.state(), ConnectionState::Closed);
 }
 
-/// `own-401-mid-life`: with nothing to give up on, it goes on.
+/// `own-401-mid-life`: with an empty `give_up_on`, it retries.
 #[tokio::test]
 async fn with_an_empty_give_up_on_every_refusal_is_reported_and_retried() {
-    let refused = answer(401, "application/json", r#"{"message":"no"}"#);
-    let server = Server::start(vec![events("data: 1\n\n"), refused.clone(), refused, events("data: 2\n\n")]).await;
+    let refusal = response(401, "application/json", r#"{"message":"no"}"#);
+    let server = Server::start(vec![events("data: 1\n\n"), refusal.clone(), refusal, events("data: 2\n\n")]).await;
     let stream = server.stream(quick());
     update(&stream).await;
     let items = until(&stream, |item| matches!(item, Item::Update(_))).await;
     assert_eq!(kinds(&items), ["disconnected", "disconnected", "disconnected", "gap", "connected", "update"]);
-    let (Item::Notice(Notice::Disconnected { at: lost, .. }), Item::Notice(Notice::Gap { start, .. })) =
+    let (Item::Notice(Notice::Disconnected { at: lost_at, .. }), Item::Notice(Notice::Gap { start, .. })) =
         (&items[0], &items[3])
     else {
         panic!()
     };
-    assert!(start <= lost, "the hole begins with the last byte, not with the last attempt");
+    assert!(start <= lost_at, "the hole begins with the last byte, not with the last attempt");
 }
 
-/// `wpt-mime-*`, `own-mime-*`. An answer that names no type is taken: the specification asks for 200 only.
+/// `wpt-mime-*`, `own-mime-*`. An answer that names no type is taken: the specification requires 200 only.
 #[tokio::test]
 async fn the_content_type_is_compared_without_case_and_parameters() {
     for kind in ["x bogus", "text/x-bogus", "text/html"] {
-        let server = Server::start(vec![answer(200, kind, "data: data\n\n\n")]).await;
+        let server = Server::start(vec![response(200, kind, "data: data\n\n\n")]).await;
         let (reason, _) = failure(&server.stream(quick())).await;
         assert!(reason.contains(kind), "{reason}");
     }
     for kind in ["text/event-stream;", "text/event-stream;charset=windows-1252", "Text/Event-Stream; Charset=UTF-8"] {
-        let server = Server::start(vec![answer(200, kind, "data:ok…\n\n\n")]).await;
+        let server = Server::start(vec![response(200, kind, "data:ok…\n\n\n")]).await;
         assert_eq!(update(&server.stream(quick())).await.text, "ok…");
     }
     let server = Server::start(vec![vec![head(200, ""), send("data: x\n\n")]]).await;
@@ -329,8 +334,8 @@ async fn every_request_accepts_events_uncompressed_and_uncached() {
         assert_eq!(seen.header("accept-encoding"), Some("identity"));
         assert_eq!((seen.header("last-event-id"), seen.header("authorization")), (None, None));
     }
-    let gzipped = vec![head(200, "content-type: text/event-stream\r\ncontent-encoding: gzip\r\n"), send("data: x\n\n")];
-    let server = Server::start(vec![gzipped]).await;
+    let script = vec![head(200, "content-type: text/event-stream\r\ncontent-encoding: gzip\r\n"), send("data: x\n\n")];
+    let server = Server::start(vec![script]).await;
     assert!(failure(&server.stream(quick())).await.0.contains("gzip"));
 }
 
@@ -386,7 +391,8 @@ async fn a_lost_connection_is_reported_and_reopened_with_one_gap() {
 /// `wpt-reconnect-200`, `wpt-reconnect-fail`.
 #[tokio::test]
 async fn a_connection_that_ends_at_once_counts_as_a_failed_attempt() {
-    let server = Server::start(vec![vec![opened()], vec![opened()], vec![opened()], events("data: x\n\n")]).await;
+    let server =
+        Server::start(vec![vec![stream_head()], vec![stream_head()], vec![stream_head()], events("data: x\n\n")]).await;
     let stream = server.stream(quick());
     let items = until(&stream, |item| matches!(item, Item::Update(_))).await;
     let attempts: Vec<u32> = items
@@ -411,16 +417,16 @@ async fn a_closed_port_is_retried_after_the_wait_until_the_stream_is_closed() {
     let stream = stream(&format!("http://127.0.0.1:{port}"), quick());
     let mut at = Vec::new();
     for _ in 0..3 {
-        let Item::Notice(Notice::Disconnected { attempt, retry_at: Some(retry_at), at: then, .. }) =
+        let Item::Notice(Notice::Disconnected { attempt, retry_at: Some(retry_at), at: disconnected_at, .. }) =
             item(&stream).await
         else {
             panic!()
         };
-        at.push((Instant::now(), attempt, retry_at.duration_since(then).unwrap()));
+        at.push((Instant::now(), attempt, retry_at.duration_since(disconnected_at).unwrap()));
     }
     assert_eq!(at.iter().map(|(_, attempt, _)| *attempt).collect::<Vec<_>>(), [1, 2, 3]);
-    let promised = at[0].2;
-    assert!((50..=60).contains(&promised.as_millis()), "{promised:?}");
+    let wait = at[0].2;
+    assert!((50..=60).contains(&wait.as_millis()), "{wait:?}");
     assert!(at[1].0 - at[0].0 >= Duration::from_millis(50));
     let closing = Instant::now();
     stream.close().unwrap();
@@ -431,21 +437,21 @@ async fn a_closed_port_is_retried_after_the_wait_until_the_stream_is_closed() {
 /// `own-silence-30s`, `es-stalled`, `own-half-open`: 30 s are 300 ms here.
 #[tokio::test]
 async fn a_silent_connection_is_lost_at_the_limit_and_not_before() {
-    for first in [vec![opened(), send("data: 1\n\n"), Hold], vec![opened(), Hold]] {
+    for first in [vec![stream_head(), send("data: 1\n\n"), Hold], vec![stream_head(), Hold]] {
         let server = Server::start(vec![first, events("data: 2\n\n")]).await;
         let stream = server.stream(quick());
         while update(&stream).await.text != "2" {}
         let seen = server.seen();
-        let waited = (seen[1].at - seen[0].at).as_millis();
+        let wait = (seen[1].at - seen[0].at).as_millis();
         // A connection without an event waits 50 to 60 ms more.
-        assert!((300..700).contains(&waited), "{waited} ms");
+        assert!((300..700).contains(&wait), "{wait} ms");
     }
 }
 
 /// `own-heartbeat-29s`, `own-heartbeat-partial-byte`: any byte is life.
 #[tokio::test]
 async fn heartbeats_keep_a_connection_and_cause_one_quiet_notice() {
-    let mut script = vec![opened(), send("data: 1\n\n")];
+    let mut script = vec![stream_head(), send("data: 1\n\n")];
     (0..6).for_each(|_| script.extend([Pause(500), send(":\n\n")]));
     script.extend([send("data: 2\n\n"), Pause(600), send(":"), Hold]);
     let server = Server::start(vec![script, events("data: 3\n\n")]).await;
@@ -459,35 +465,35 @@ async fn heartbeats_keep_a_connection_and_cause_one_quiet_notice() {
     let items = until(&stream, |item| matches!(item, Item::Update(update) if update.text == "3")).await;
     assert_eq!(kinds(&items), ["connected", "update", "quiet", "update", "disconnected", "gap", "connected", "update"]);
     let seen = server.seen();
-    let stood = (seen[1].at - seen[0].at).as_millis();
+    let lifetime = (seen[1].at - seen[0].at).as_millis();
     let expected = 6 * 500 + 600 + 1000;
-    assert!((expected..expected + 900).contains(&stood), "{stood} ms");
+    assert!((expected..expected + 900).contains(&lifetime), "{lifetime} ms");
 }
 
 /// `own-chunked-*`, `own-chunk-ext-trailers`, `own-100-continue-103`, `es-trickle`.
 #[tokio::test]
 async fn http_framing_does_not_change_events() {
-    let chunked = "content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n";
-    let cut = vec![head(200, chunked), send("9\r\ndata: 1\n\n\r\n20\r\ndata: 2"), Reset];
-    let extended = vec![head(200, chunked), send("9;a=\"b\"\r\ndata: 3\n\n\r\n0\r\nx: y\r\n\r\n")];
-    let mut bytewise = vec![head(200, chunked)];
+    let headers = "content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n";
+    let cut = vec![head(200, headers), send("9\r\ndata: 1\n\n\r\n20\r\ndata: 2"), Reset];
+    let extension = vec![head(200, headers), send("9;a=\"b\"\r\ndata: 3\n\n\r\n0\r\nx: y\r\n\r\n")];
+    let mut bytewise = vec![head(200, headers)];
     bytewise.extend("data: 4\n\n".chars().map(|c| send(&format!("1\r\n{c}\r\n"))));
     let interim = vec![
         send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"),
-        opened(),
+        stream_head(),
         send("data: 5\n\n"),
     ];
-    let mut trickle = vec![opened()];
+    let mut trickle = vec![stream_head()];
     trickle.extend((6..9).flat_map(|n| [send(&format!("data: {n}\n\n")), Pause(100)]));
-    let server = Server::start(vec![cut, extended, bytewise, interim, trickle, vec![opened(), Hold]]).await;
+    let server = Server::start(vec![cut, extension, bytewise, interim, trickle, vec![stream_head(), Hold]]).await;
     let stream = server.stream(quick());
     let mut at = Vec::new();
     for n in [1, 3, 4, 5, 6, 7, 8] {
         assert_eq!(update(&stream).await.text, n.to_string());
         at.push(Instant::now());
     }
-    let apart = at[6] - at[4];
-    assert!(apart >= Duration::from_millis(150), "delivered as they come, not at the end: {apart:?}");
+    let distance = at[6] - at[4];
+    assert!(distance >= Duration::from_millis(150), "delivered as they come, not at the end: {distance:?}");
 }
 
 /// `own-huge-headers`.
@@ -500,11 +506,11 @@ async fn an_endless_head_is_a_failed_attempt() {
 /// `wpt-close-stops`, `wpt-cancel-while-connecting`, `es-close-in-error`.
 #[tokio::test]
 async fn close_ends_a_stream_at_once_in_every_state() {
-    let slow = vec![Pause(5000), opened(), send("data: 1\n\n")];
+    let slow = vec![Pause(5000), stream_head(), send("data: 1\n\n")];
     for (script, state) in [
         (slow, ConnectionState::Connecting),
-        (vec![opened(), send("data: 1\n\n"), Hold], ConnectionState::Connected),
-        (answer(503, "text/plain", ""), ConnectionState::Waiting),
+        (vec![stream_head(), send("data: 1\n\n"), Hold], ConnectionState::Connected),
+        (response(503, "text/plain", ""), ConnectionState::Waiting),
     ] {
         let server = Server::start(vec![script]).await;
         let stream = server.stream(StreamOptions {
@@ -519,7 +525,7 @@ async fn close_ends_a_stream_at_once_in_every_state() {
         let closing = Instant::now();
         stream.close().unwrap();
         assert!(next(&stream).await.unwrap().is_none(), "{state:?}");
-        while state == ConnectionState::Connected && server.gone.lock().unwrap().is_empty() {
+        while state == ConnectionState::Connected && server.closings.lock().unwrap().is_empty() {
             assert!(closing.elapsed() < Duration::from_millis(100), "the socket stayed open");
             sleep(Duration::from_millis(5)).await;
         }
@@ -533,7 +539,7 @@ async fn close_ends_a_stream_at_once_in_every_state() {
 async fn an_oversized_event_or_comment_is_skipped_and_reported_with_its_size() {
     let long = "y".repeat(2000);
     let text = format!("data: 1\n\ndata: {long}\n\ndata: 2\n\n:{long}\n\ndata: 3\n\n");
-    let server = Server::start(vec![vec![opened(), send(&text), Hold]]).await;
+    let server = Server::start(vec![vec![stream_head(), send(&text), Hold]]).await;
     let stream = server.stream(StreamOptions { max_event_bytes: 1000, ..quick() });
     let items = until(&stream, |item| matches!(item, Item::Update(update) if update.text == "3")).await;
     assert_eq!(kinds(&items), ["connected", "update", "gap", "update", "gap", "update"]);
@@ -546,7 +552,7 @@ async fn an_oversized_event_or_comment_is_skipped_and_reported_with_its_size() {
 
 #[tokio::test]
 async fn an_endless_event_ends_the_connection_and_not_the_stream() {
-    let endless = vec![opened(), send(&format!("data: {}", "y".repeat(20_000))), Hold];
+    let endless = vec![stream_head(), send(&format!("data: {}", "y".repeat(20_000))), Hold];
     let server = Server::start(vec![endless, events("data: 2\n\n")]).await;
     let stream = server.stream(StreamOptions { max_event_bytes: 1000, ..quick() });
     let (reason, _) = failure(&stream).await;
@@ -561,14 +567,14 @@ async fn an_invalid_or_long_id_is_not_sent_and_the_gap_says_so() {
         let stream = server.stream(quick());
         let items = until(&stream, |item| matches!(item, Item::Update(update) if update.text == "2")).await;
         assert_eq!(server.seen()[1].header("last-event-id"), None);
-        let said = |item: &Item| matches!(item, Item::Notice(Notice::Gap { reason, .. }) if reason.as_str().contains("not sent"));
-        assert!(items.iter().any(said), "{items:?}");
+        let has_reason = |item: &Item| matches!(item, Item::Notice(Notice::Gap { reason, .. }) if reason.as_str().contains("not sent"));
+        assert!(items.iter().any(has_reason), "{items:?}");
     }
 }
 
 #[tokio::test]
 async fn a_last_event_id_that_is_refused_twice_is_omitted_and_the_gap_says_so() {
-    let no = || answer(412, "application/json", r#"{"message":"unknown id"}"#);
+    let no = || response(412, "application/json", r#"{"message":"unknown id"}"#);
     let server = Server::start(vec![events("id: a\ndata: 1\n\n"), no(), no(), events("data: 2\n\n")]).await;
     let stream = server.stream(quick());
     let items = until(&stream, |item| matches!(item, Item::Update(update) if update.text == "2")).await;
@@ -585,7 +591,7 @@ async fn a_last_event_id_that_is_refused_twice_is_omitted_and_the_gap_says_so() 
 
 #[tokio::test]
 async fn a_retry_of_zero_does_not_switch_the_backoff_off() {
-    let server = Server::start(vec![events("retry: 0\ndata: 1\n\n"), answer(503, "text/plain", "")]).await;
+    let server = Server::start(vec![events("retry: 0\ndata: 1\n\n"), response(503, "text/plain", "")]).await;
     let stream = server.stream(quick());
     update(&stream).await;
     sleep(Duration::from_millis(1200)).await;
@@ -596,7 +602,7 @@ async fn a_retry_of_zero_does_not_switch_the_backoff_off() {
 
 #[tokio::test]
 async fn a_slow_reader_does_not_count_as_silence() {
-    let mut script = vec![opened()];
+    let mut script = vec![stream_head()];
     script.extend((0..400).map(|n| send(&format!("data: {n}\n\n"))));
     script.push(Hold);
     let server = Server::start(vec![script]).await;
@@ -612,7 +618,7 @@ async fn a_slow_reader_does_not_count_as_silence() {
 
 #[tokio::test]
 async fn closing_the_client_ends_its_streams() {
-    let server = Server::start(vec![vec![opened(), send("data: 1\n\n"), Hold]]).await;
+    let server = Server::start(vec![vec![stream_head(), send("data: 1\n\n"), Hold]]).await;
     let settings =
         Settings { api_key: Some(Secret::new(KEY)), broadcast_base_url: Some(server.url()), ..Settings::default() };
     let transport = Transport::new(settings.resolve(&|_| None).unwrap()).unwrap();
@@ -648,9 +654,9 @@ async fn events_cut_at_random_bytes_are_delivered_whole_or_not_at_all() {
     for _ in 0..200 {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let at = (seed >> 33) as usize % text.len();
-        scripts.push(vec![opened(), Do::Send(text.as_bytes()[..at].to_vec())]);
+        scripts.push(vec![stream_head(), Do::Send(text.as_bytes()[..at].to_vec())]);
     }
-    scripts.push(vec![opened(), send(&text), Hold]);
+    scripts.push(vec![stream_head(), send(&text), Hold]);
     let server = Server::start(scripts).await;
     let fast = StreamOptions { retry_wait: Duration::from_millis(1), max_wait: Duration::from_millis(2), ..quick() };
     let stream = server.stream(StreamOptions { silence_limit: Duration::from_secs(5), ..fast });

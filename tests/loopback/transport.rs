@@ -143,10 +143,10 @@ async fn a_body_that_is_cut_is_tried_again_and_then_an_error() {
 
 #[tokio::test]
 async fn a_503_is_retried_after_its_retry_after() {
-    let begun = Instant::now();
+    let start = Instant::now();
     let (server, result) = exchange(vec![json(503, "retry-after: 1\r\n", "{}"), ok()]).await;
     assert_eq!(result.unwrap().attempts, 2);
-    assert!(begun.elapsed() >= Duration::from_secs(1));
+    assert!(start.elapsed() >= Duration::from_secs(1));
     assert!(server.seen().iter().all(is_signed));
 }
 
@@ -155,11 +155,11 @@ async fn a_retry_after_beyond_the_deadline_is_not_waited_for() {
     let server = Server::start(vec![json(429, "retry-after: 60\r\n", r#"{"message":"slow down"}"#)]).await;
     let second = Duration::from_secs(1);
     let timeouts = Timeouts { connect: second, read: second, total: 5 * second };
-    let begun = Instant::now();
+    let start = Instant::now();
     let error =
         api(transport(ClientOptions { timeouts: Some(timeouts), ..options(&server.url()) }).send(&teams()).await);
     assert_eq!((error.kind, error.attempts), (ApiErrorKind::RateLimited, 1));
-    assert!(begun.elapsed() < 2 * second);
+    assert!(start.elapsed() < 2 * second);
 }
 
 #[tokio::test]
@@ -192,8 +192,8 @@ async fn retries_end() {
 async fn no_more_requests_are_under_way_than_max_concurrency() {
     let server = Server::start(vec![ok().after(Duration::from_millis(50))]).await;
     let client = transport(ClientOptions { max_concurrency: Some(3), ..options(&server.url()) });
-    let one = teams();
-    let all = (0..12).map(|_| client.send(&one));
+    let request = teams();
+    let all = (0..12).map(|_| client.send(&request));
     for result in futures_util::future::join_all(all).await {
         result.unwrap();
     }
@@ -204,14 +204,14 @@ async fn no_more_requests_are_under_way_than_max_concurrency() {
 async fn a_request_that_waits_for_its_retry_leaves_its_place_to_others() {
     let server = Server::start(vec![json(503, "retry-after: 2\r\n", "{}"), ok()]).await;
     let client = transport(ClientOptions { max_concurrency: Some(1), ..options(&server.url()) });
-    let (waiting, one) = (client.clone(), teams());
-    let slow = tokio::spawn(async move { waiting.send(&one).await });
+    let (waiting, request) = (client.clone(), teams());
+    let slow = tokio::spawn(async move { waiting.send(&request).await });
     while server.seen().is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let begun = Instant::now();
+    let start = Instant::now();
     client.send(&teams()).await.unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert!(start.elapsed() < Duration::from_secs(1));
     slow.await.unwrap().unwrap();
 }
 
@@ -222,8 +222,8 @@ async fn waiting_for_max_concurrency_does_not_count_toward_the_timeout() {
     let timeouts = Timeouts { connect: second, read: second, total: second };
     let client =
         transport(ClientOptions { max_concurrency: Some(1), timeouts: Some(timeouts), ..options(&server.url()) });
-    let one = teams();
-    for result in futures_util::future::join_all((0..4).map(|_| client.send(&one))).await {
+    let request = teams();
+    for result in futures_util::future::join_all((0..4).map(|_| client.send(&request))).await {
         result.unwrap();
     }
 }
@@ -232,9 +232,9 @@ async fn waiting_for_max_concurrency_does_not_count_toward_the_timeout() {
 async fn requests_keep_to_the_rate() {
     let server = Server::start(vec![ok()]).await;
     let client = transport(ClientOptions { requests_per_second: Some(20.0), ..options(&server.url()) });
-    let (begun, one) = (Instant::now(), teams());
-    futures_util::future::join_all((0..5).map(|_| client.send(&one))).await;
-    assert!(begun.elapsed() >= Duration::from_millis(200));
+    let (start, request) = (Instant::now(), teams());
+    futures_util::future::join_all((0..5).map(|_| client.send(&request))).await;
+    assert!(start.elapsed() >= Duration::from_millis(200));
 }
 
 fn http_date(ahead: i64) -> String {
@@ -424,7 +424,7 @@ async fn a_body_over_the_limit_is_an_error_whatever_its_length_on_the_wire() {
     assert!(text.contains("limit"), "{text}");
     assert_eq!(server.seen().len(), 2);
 
-    // A length that says so is taken at its word: nothing is read.
+    // A declared length over the limit suffices: nothing is read.
     let server = Server::start(vec![raw("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n[", Then::Hold)]).await;
     let config = options(&server.url()).resolve(&|_| None).unwrap();
     let error = Transport::with_body_limit(config, 98).send(&teams()).await.unwrap_err();
@@ -504,8 +504,8 @@ async fn bodies_of_unknown_length_share_the_memory_and_all_complete() {
 async fn a_body_that_alone_exceeds_the_memory_of_the_client_names_the_option() {
     let body = long_body(2 * MIB);
     let head = "content-type: application/json\r\n";
-    let compressed = content(200, &format!("{head}content-encoding: gzip\r\n"), &gzip(&body));
-    for reply in [content(200, head, &body), compressed] {
+    let gzip_reply = content(200, &format!("{head}content-encoding: gzip\r\n"), &gzip(&body));
+    for reply in [content(200, head, &body), gzip_reply] {
         let (results, peak) = all_at_once(reply, 4, MIB).await;
         for result in results {
             let Err(Error::Request(error)) = result else { panic!("{result:?}") };
@@ -524,9 +524,9 @@ async fn a_refusal_in_a_document_of_status_200_holds_other_requests_too() {
     let client = transport(ClientOptions { max_retries: Some(0), ..options(&server.url()) });
     let first = client.send(&teams()).await.unwrap();
     assert!(matches!(first.refusal.as_deref(), Some(Error::Api(error)) if error.status == 429), "{first:?}");
-    let begun = Instant::now();
+    let start = Instant::now();
     client.send(&teams()).await.unwrap();
-    assert!(begun.elapsed() > Duration::from_millis(900));
+    assert!(start.elapsed() > Duration::from_millis(900));
 }
 
 #[tokio::test]
@@ -535,14 +535,14 @@ async fn silence_ends_in_a_timeout() {
     let long = Duration::from_secs(60);
     let partly = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{";
     for (read, total) in [(half, long), (long, half)] {
-        for sent in ["", partly] {
-            let server = Server::start(vec![raw(sent, Then::Hold)]).await;
+        for text in ["", partly] {
+            let server = Server::start(vec![raw(text, Then::Hold)]).await;
             let timeouts = Timeouts { connect: long, read, total };
-            let begun = Instant::now();
+            let start = Instant::now();
             let result =
                 transport(ClientOptions { timeouts: Some(timeouts), ..options(&server.url()) }).send(&teams()).await;
             assert_eq!(result.unwrap_err().request_kind(), Some(RequestErrorKind::Timeout));
-            assert!(begun.elapsed() < Duration::from_secs(5));
+            assert!(start.elapsed() < Duration::from_secs(5));
             assert_eq!(server.seen().len(), 1);
         }
     }
@@ -563,8 +563,8 @@ async fn a_server_that_is_down_is_a_connect_error() {
 async fn closing_fails_requests_in_flight_and_later_ones() {
     let server = Server::start(vec![raw("", Then::Hold)]).await;
     let client = transport(options(&server.url()));
-    let (flying, one) = (client.clone(), teams());
-    let in_flight = tokio::spawn(async move { flying.send(&one).await });
+    let (flying, request) = (client.clone(), teams());
+    let in_flight = tokio::spawn(async move { flying.send(&request).await });
     while server.seen().is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -577,12 +577,12 @@ async fn closing_fails_requests_in_flight_and_later_ones() {
 #[tokio::test]
 async fn a_proxy_is_asked_for_the_service_and_the_host_is_the_services() {
     let proxy = Server::start(vec![ok()]).await;
-    let given = ClientOptions {
+    let client_options = ClientOptions {
         proxy: Some(Secret::new(proxy.url())),
         allow_http: true,
         ..options("http://service.example:81")
     };
-    transport(given).send(&teams()).await.unwrap();
+    transport(client_options).send(&teams()).await.unwrap();
     let seen = proxy.seen().remove(0);
     assert_eq!(seen.line(), "GET http://service.example:81/v1/data/teams HTTP/1.1");
     assert_eq!(seen.header("host"), Some("service.example:81"));
@@ -593,8 +593,8 @@ async fn a_proxy_is_asked_for_the_service_and_the_host_is_the_services() {
 async fn a_proxy_of_the_environment_is_not_asked_for_loopback() {
     if std::env::var_os("http_proxy").is_none_or(|proxy| proxy != "http://127.0.0.1:9") {
         let name = "a_proxy_of_the_environment_is_not_asked_for_loopback";
-        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-        let output = again.args(["--exact", name]).env("http_proxy", "http://127.0.0.1:9").output().unwrap();
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = command.args(["--exact", name]).env("http_proxy", "http://127.0.0.1:9").output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
@@ -614,8 +614,8 @@ async fn the_broadcast_key_goes_in_the_query_and_nowhere_else() {
     assert_eq!(seen.line(), "GET /broadcast/v1/games/teams?apikey=canary%2Dkey HTTP/1.1");
     assert!(seen.header("authorization").is_none());
     let error = Error::Api(Box::new(error));
-    let shown = format!("{error} {error:?} {response:?} {client:?} {broadcast:?}");
-    assert!(!shown.contains("canary"), "{shown}");
+    let text = format!("{error} {error:?} {response:?} {client:?} {broadcast:?}");
+    assert!(!text.contains("canary"), "{text}");
 }
 
 #[tokio::test]
@@ -627,17 +627,17 @@ async fn no_error_and_no_log_line_holds_a_secret() {
     let echo =
         Server::start(vec![json(503, "retry-after: 0\r\n", r#"{"message":"secret canary-secret, key canary-key"}"#)])
             .await;
-    for (name, given) in [
+    for (name, client_options) in [
         ("broadcast_teams", options(down)),
         ("broadcast_teams", ClientOptions { proxy, ..options(down) }),
         ("broadcast_teams", options(&cut.url())),
         ("broadcast_teams", options(&echo.url())),
         ("teams", options(&echo.url())),
     ] {
-        let client = transport(ClientOptions { max_retries: Some(1), ..given });
+        let client = transport(ClientOptions { max_retries: Some(1), ..client_options });
         let error = client.send(&request(name, &[])).await.unwrap_err();
-        let shown = format!("{error} {error:?} {client:?}");
-        assert!(!shown.contains("canary"), "{shown}");
+        let text = format!("{error} {error:?} {client:?}");
+        assert!(!text.contains("canary"), "{text}");
     }
     let lines = logged::lines();
     assert!(lines.iter().any(|line| line.starts_with("WARN") && line.contains("retrying in")), "{lines:#?}");
@@ -648,10 +648,10 @@ async fn no_error_and_no_log_line_holds_a_secret() {
 mod logged {
     use std::sync::Mutex;
 
-    struct Kept(Mutex<Vec<String>>);
-    static KEPT: Kept = Kept(Mutex::new(Vec::new()));
+    struct LogLines(Mutex<Vec<String>>);
+    static LOG_LINES: LogLines = LogLines(Mutex::new(Vec::new()));
 
-    impl log::Log for Kept {
+    impl log::Log for LogLines {
         fn enabled(&self, metadata: &log::Metadata) -> bool {
             metadata.target().starts_with("sideline")
         }
@@ -664,11 +664,11 @@ mod logged {
     }
 
     pub(crate) fn install() {
-        log::set_logger(&KEPT).unwrap();
+        log::set_logger(&LOG_LINES).unwrap();
         log::set_max_level(log::LevelFilter::Trace);
     }
 
     pub(crate) fn lines() -> Vec<String> {
-        KEPT.0.lock().unwrap().clone()
+        LOG_LINES.0.lock().unwrap().clone()
     }
 }

@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
 use tokio_tungstenite::tungstenite::protocol::{Message, Role};
 
 const TOKEN: &str = "canary+token/1";
-const SOON: Duration = Duration::from_secs(10);
+const MAX_DELAY: Duration = Duration::from_secs(10);
 
 fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
@@ -44,7 +44,7 @@ impl Server {
         Server { listener, port }
     }
 
-    /// The next connection and what it asks for.
+    /// The next connection with its request.
     async fn next(&self) -> Peer {
         let next = async {
             let (mut socket, _) = self.listener.accept().await.unwrap();
@@ -54,7 +54,7 @@ impl Server {
             }
             Peer { head: String::from_utf8(head).unwrap(), socket }
         };
-        timeout(SOON, next).await.expect("nobody connects")
+        timeout(MAX_DELAY, next).await.expect("nobody connects")
     }
 
     async fn live(&self) -> WebSocketStream<TcpStream> {
@@ -90,7 +90,7 @@ impl Server {
 }
 
 impl Peer {
-    /// What is asked for, with its query.
+    /// The requested path with its query.
     fn target(&self) -> &str {
         self.head.split(' ').nth(1).unwrap()
     }
@@ -123,7 +123,7 @@ impl Peer {
         WebSocketStream::from_raw_socket(self.socket, Role::Server, None).await
     }
 
-    async fn answer(mut self, status: u16, body: &str) {
+    async fn respond(mut self, status: u16, body: &str) {
         let length = body.len();
         self.send(&format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")).await;
     }
@@ -132,7 +132,7 @@ impl Peer {
     async fn give_token(self, token: &str) {
         assert_eq!(self.target(), "/v1/data/schedule/games/g-1/_subscribe");
         assert!(self.header("authorization").unwrap().starts_with("hmac username=\"ann\""));
-        self.answer(200, &format!(r#"{{"token":"{token}"}}"#)).await;
+        self.respond(200, &format!(r#"{{"token":"{token}"}}"#)).await;
     }
 }
 
@@ -145,8 +145,8 @@ async fn close(socket: &mut WebSocketStream<TcpStream>, code: u16, reason: &str)
     socket.send(Message::Close(Some(frame))).await.unwrap();
 }
 
-async fn heard(socket: &mut WebSocketStream<TcpStream>) -> Message {
-    timeout(SOON, socket.next()).await.expect("nothing is heard").unwrap().unwrap()
+async fn receive(socket: &mut WebSocketStream<TcpStream>) -> Message {
+    timeout(MAX_DELAY, socket.next()).await.expect("nothing is heard").unwrap().unwrap()
 }
 
 // ---- the reader ----
@@ -160,7 +160,7 @@ impl Reader {
             match self.0.take().unwrap() {
                 Taken::Item(item) => return Some(Ok(item)),
                 Taken::Ended(error) => return error.map(Err),
-                Taken::Nothing => timeout(SOON, self.0.buffer.ready()).await.expect("nothing comes"),
+                Taken::Nothing => timeout(MAX_DELAY, self.0.buffer.ready()).await.expect("nothing comes"),
             }
         }
     }
@@ -180,7 +180,7 @@ impl Reader {
     }
 
     /// The reason and the status of the next loss or failed attempt.
-    async fn lost(&self) -> (String, Option<u16>) {
+    async fn disconnection(&self) -> (String, Option<u16>) {
         loop {
             match self.next().await {
                 Some(Ok(Item::Notice(Notice::Disconnected { reason, status, .. }))) => return (reason, status),
@@ -201,7 +201,7 @@ impl Reader {
     }
 }
 
-fn given() -> LiveSubscription {
+fn by_token() -> LiveSubscription {
     LiveSubscription { token: Some(Secret::new(TOKEN)), ..LiveSubscription::default() }
 }
 
@@ -228,7 +228,7 @@ async fn the_query_selects_everything_and_the_request_upgrades_to_a_websocket() 
         sources: vec!["marker".into(), "a&b".into()],
         broadcast_summary_level: Some("game_stats".into()),
         last_seq: Some(41),
-        ..given()
+        ..by_token()
     };
     let _stream = server.stream(live, fast());
     let peer = server.next().await;
@@ -248,12 +248,12 @@ async fn the_query_selects_everything_and_the_request_upgrades_to_a_websocket() 
 #[tokio::test]
 async fn each_attempt_has_its_own_key() {
     let server = Server::start().await;
-    let _stream = server.stream(given(), fast());
+    let _stream = server.stream(by_token(), fast());
     let mut keys = Vec::new();
     for _ in 0..3 {
         let peer = server.next().await;
         keys.push(peer.header("sec-websocket-key").unwrap().to_string());
-        peer.answer(500, "").await;
+        peer.respond(500, "").await;
     }
     keys.dedup();
     assert_eq!(keys.len(), 3);
@@ -266,7 +266,7 @@ async fn the_upgrade_goes_through_the_proxy() {
         proxy: Some(Secret::new(format!("http://127.0.0.1:{}", proxy.port))),
         ..config::ClientOptions::default()
     });
-    let stream = websocket(transport, given(), fast()).unwrap();
+    let stream = websocket(transport, by_token(), fast()).unwrap();
     stream.open(&Handle::current());
     let peer = proxy.next().await;
     assert!(peer.target().starts_with(&format!("http://127.0.0.1:{}/live/v2/games?", proxy.port)), "{}", peer.head);
@@ -278,11 +278,11 @@ async fn the_upgrade_goes_through_the_proxy() {
 #[tokio::test]
 async fn a_response_without_an_upgrade_is_a_failed_attempt_with_its_status() {
     let server = Server::start().await;
-    let stream = server.stream(given(), StreamOptions { give_up_on: vec![], ..fast() });
+    let stream = server.stream(by_token(), StreamOptions { give_up_on: vec![], ..fast() });
     for status in [200, 204, 301, 401, 403, 404, 426, 429, 500, 503] {
-        server.next().await.answer(status, r#"{"message":"told"}"#).await;
-        let (reason, told) = stream.lost().await;
-        assert_eq!(told, Some(status), "{reason}");
+        server.next().await.respond(status, r#"{"message":"told"}"#).await;
+        let (reason, actual) = stream.disconnection().await;
+        assert_eq!(actual, Some(status), "{reason}");
         assert!(reason.contains(&format!(" {status}: ")), "{reason}");
     }
     let mut socket = server.live().await;
@@ -293,7 +293,7 @@ async fn a_response_without_an_upgrade_is_a_failed_attempt_with_its_status() {
 #[tokio::test]
 async fn an_upgrade_for_another_key_is_a_failed_attempt() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     let good = "upgrade: websocket\r\nconnection: upgrade\r\n";
     for (headers, accepts, expected) in [
         (format!("{good}sec-websocket-accept: bm90IHRoaXMgb25l\r\n"), false, "Sec-WebSocket-Accept"),
@@ -305,7 +305,7 @@ async fn an_upgrade_for_another_key_is_a_failed_attempt() {
         let mut peer = server.next().await;
         let accept = if accepts { format!("sec-websocket-accept: {}\r\n", peer.accept_key()) } else { String::new() };
         peer.send(&format!("HTTP/1.1 101 X\r\n{headers}{accept}\r\n")).await;
-        let (reason, status) = stream.lost().await;
+        let (reason, status) = stream.disconnection().await;
         assert!(reason.contains(expected), "{reason}");
         assert_eq!(status, None);
     }
@@ -314,13 +314,13 @@ async fn an_upgrade_for_another_key_is_a_failed_attempt() {
 #[tokio::test]
 async fn a_connection_that_ends_before_the_response_is_a_failed_attempt() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     drop(server.next().await);
-    assert_eq!(stream.lost().await.1, None);
+    assert_eq!(stream.disconnection().await.1, None);
     let mut peer = server.next().await;
     peer.send("HTTP/1.1 101 Switch").await;
     drop(peer);
-    assert_eq!(stream.lost().await.1, None);
+    assert_eq!(stream.disconnection().await.1, None);
     server.live().await;
 }
 
@@ -331,9 +331,9 @@ async fn arguments_are_checked_before_anything_is_sent() {
         LiveSubscription::default(),
         LiveSubscription { token: Some(Secret::new("")), ..LiveSubscription::default() },
         LiveSubscription { token: Some(Secret::new("a\nb")), ..LiveSubscription::default() },
-        LiveSubscription { sources: vec![String::new()], ..given() },
-        LiveSubscription { sources: vec!["a\nb".into()], ..given() },
-        LiveSubscription { broadcast_summary_level: Some(String::new()), ..given() },
+        LiveSubscription { sources: vec![String::new()], ..by_token() },
+        LiveSubscription { sources: vec!["a\nb".into()], ..by_token() },
+        LiveSubscription { broadcast_summary_level: Some(String::new()), ..by_token() },
         LiveSubscription { game_id: Some("a/b".into()), ..LiveSubscription::default() },
     ] {
         let result = websocket(server.transport(), live.clone(), StreamOptions::default());
@@ -346,7 +346,7 @@ async fn arguments_are_checked_before_anything_is_sent() {
 #[tokio::test]
 async fn messages_are_delivered_unchanged_with_their_number_and_source() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     let mut socket = server.live().await;
     let texts = [r#"{"source":"marker","data":{"seq":7}}"#, r#"{ "x": 1.0 }"#, "not JSON", ""];
     for text in texts {
@@ -365,7 +365,7 @@ async fn messages_are_delivered_unchanged_with_their_number_and_source() {
 #[tokio::test]
 async fn messages_received_in_one_piece_are_available_at_once() {
     let server = Server::start().await;
-    let reader = server.stream(given(), fast());
+    let reader = server.stream(by_token(), fast());
     let mut socket = server.live().await;
     for n in 1..=110 {
         socket.feed(Message::text(format!(r#"{{"seq":{n}}}"#))).await.unwrap();
@@ -379,7 +379,7 @@ async fn messages_received_in_one_piece_are_available_at_once() {
 #[tokio::test]
 async fn a_binary_message_is_kept_as_bytes_unless_it_is_text() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     let mut socket = server.live().await;
     socket.send(Message::binary(r#"{"seq":1}"#.as_bytes().to_vec())).await.unwrap();
     socket.send(Message::binary(b"a\xffb".to_vec())).await.unwrap();
@@ -392,9 +392,9 @@ async fn a_binary_message_is_kept_as_bytes_unless_it_is_text() {
 #[tokio::test]
 async fn on_one_connection_every_message_is_delivered_whatever_its_number() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     let mut socket = server.live().await;
-    let sent = [
+    let messages = [
         r#"{"seq":1}"#,
         r#"{"seq":3}"#,
         r#"{"seq":2}"#,
@@ -407,10 +407,10 @@ async fn on_one_connection_every_message_is_delivered_whatever_its_number() {
         r#"{"source":"clock","data":{"time":4,"period":{"seq":1}}}"#,
         r#"{"seq":1}"#,
     ];
-    for text in sent {
+    for text in messages {
         say(&mut socket, text).await;
     }
-    for text in sent {
+    for text in messages {
         assert_eq!(stream.text().await, text);
     }
     assert_eq!(stream.0.buffer.counts().repeats, 0);
@@ -419,19 +419,19 @@ async fn on_one_connection_every_message_is_delivered_whatever_its_number() {
 #[tokio::test]
 async fn a_counter_restart_is_announced_and_loses_no_message() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     for version in ["a", "b"] {
         let mut socket = server.live().await;
         for seq in 1..=50 {
             say(&mut socket, &format!(r#"{{"seq":{seq},"version":"{version}"}}"#)).await;
         }
-        let mut restarted = 0;
+        let mut restarts = 0;
         for seq in 1..=50 {
             let update = loop {
                 match stream.next().await {
                     Some(Ok(Item::Update(update))) => break update,
                     Some(Ok(Item::Notice(Notice::Gap { reason, .. }))) if reason.as_str() == "restarted" => {
-                        restarted += 1
+                        restarts += 1
                     }
                     Some(Ok(_)) => {}
                     other => panic!("{other:?}"),
@@ -439,14 +439,14 @@ async fn a_counter_restart_is_announced_and_loses_no_message() {
             };
             assert_eq!(update.text, format!(r#"{{"seq":{seq},"version":"{version}"}}"#));
         }
-        assert_eq!(restarted, usize::from(version == "b"));
+        assert_eq!(restarts, usize::from(version == "b"));
     }
 }
 
 #[tokio::test]
 async fn fragments_with_control_frames_between_them_are_one_message() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     let mut socket = server.live().await;
     let part = |text: &str, opcode, last| Message::Frame(Frame::message(text.to_string(), OpCode::Data(opcode), last));
     socket.send(part("{\"seq\"", Data::Text, false)).await.unwrap();
@@ -457,7 +457,7 @@ async fn fragments_with_control_frames_between_them_are_one_message() {
     socket.send(part("}", Data::Continue, true)).await.unwrap();
     let update = stream.update().await;
     assert_eq!((update.text.as_str(), update.seq), (r#"{"seq":12}"#, Some(12)));
-    assert_eq!(heard(&mut socket).await, Message::Pong("p1".into()));
+    assert_eq!(receive(&mut socket).await, Message::Pong("p1".into()));
 }
 
 #[tokio::test]
@@ -465,7 +465,7 @@ async fn an_oversized_message_is_skipped_and_reported_with_its_size() {
     let options = StreamOptions { max_event_bytes: 1_000, ..fast() };
     for fragments in [1, 3] {
         let server = Server::start().await;
-        let stream = server.stream(given(), options.clone());
+        let stream = server.stream(by_token(), options.clone());
         let mut socket = server.live().await;
         say(&mut socket, &"x".repeat(1_000)).await;
         assert_eq!(stream.text().await.len(), 1_000);
@@ -489,15 +489,15 @@ async fn an_oversized_message_is_skipped_and_reported_with_its_size() {
 #[tokio::test]
 async fn a_frame_too_large_to_skip_ends_the_connection_and_not_the_stream() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     let mut peer = server.next().await;
     peer.send_upgrade().await;
     peer.socket.write_all(b"\x82\x7f\x7f\xff\xff\xff\xff\xff\xff\xff").await.unwrap();
-    let (reason, status) = stream.lost().await;
+    let (reason, status) = stream.disconnection().await;
     assert!(reason.contains("9223372036854775807 bytes"), "{reason}");
     assert_eq!(status, None);
     let mut socket = WebSocketStream::from_raw_socket(peer.socket, Role::Server, None).await;
-    assert!(matches!(heard(&mut socket).await, Message::Close(Some(frame)) if u16::from(frame.code) == 1009));
+    assert!(matches!(receive(&mut socket).await, Message::Close(Some(frame)) if u16::from(frame.code) == 1009));
     say(&mut server.live().await, "on").await;
     assert_eq!(stream.text().await, "on");
 }
@@ -505,7 +505,7 @@ async fn a_frame_too_large_to_skip_ends_the_connection_and_not_the_stream() {
 #[tokio::test]
 async fn a_protocol_violation_ends_the_connection_and_not_the_stream() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     // Reserved bits, a masked frame, a text that is not UTF-8, a control frame that is too long.
     for (bytes, code) in [
         (&b"\xf1\x00"[..], 1002),
@@ -517,11 +517,11 @@ async fn a_protocol_violation_ends_the_connection_and_not_the_stream() {
         let mut peer = server.next().await;
         peer.send_upgrade().await;
         peer.socket.write_all(bytes).await.unwrap();
-        let (reason, _) = stream.lost().await;
+        let (reason, _) = stream.disconnection().await;
         assert!(reason.contains("the connection broke"), "{reason}");
         let mut socket = WebSocketStream::from_raw_socket(peer.socket, Role::Server, None).await;
         assert!(
-            matches!(heard(&mut socket).await, Message::Close(Some(frame)) if u16::from(frame.code) == code),
+            matches!(receive(&mut socket).await, Message::Close(Some(frame)) if u16::from(frame.code) == code),
             "{code}"
         );
     }
@@ -533,13 +533,13 @@ async fn a_protocol_violation_ends_the_connection_and_not_the_stream() {
 #[tokio::test]
 async fn a_ping_is_sent_after_half_the_silence_limit_and_its_pong_keeps_the_connection() {
     let server = Server::start().await;
-    let stream = server.stream(given(), StreamOptions { silence_limit: ms(400), ..fast() });
+    let stream = server.stream(by_token(), StreamOptions { silence_limit: ms(400), ..fast() });
     let mut socket = server.live().await;
-    let begun = Instant::now();
+    let start = Instant::now();
     // Reading answers them.
     for n in 1..=6 {
-        assert!(matches!(heard(&mut socket).await, Message::Ping(_)));
-        let after = begun.elapsed();
+        assert!(matches!(receive(&mut socket).await, Message::Ping(_)));
+        let after = start.elapsed();
         assert!(after >= ms(180 * n) && after < ms(200 * n + 300), "ping {n} after {after:?}");
     }
     say(&mut socket, "still there").await;
@@ -550,11 +550,11 @@ async fn a_ping_is_sent_after_half_the_silence_limit_and_its_pong_keeps_the_conn
 #[tokio::test]
 async fn a_half_open_connection_is_lost_after_the_silence_limit_and_not_before() {
     let server = Server::start().await;
-    let stream = server.stream(given(), StreamOptions { silence_limit: ms(400), ..fast() });
+    let stream = server.stream(by_token(), StreamOptions { silence_limit: ms(400), ..fast() });
     let socket = server.live().await;
-    let begun = Instant::now();
-    let (reason, status) = stream.lost().await;
-    assert!(begun.elapsed() >= ms(390) && begun.elapsed() < ms(800), "{:?}", begun.elapsed());
+    let start = Instant::now();
+    let (reason, status) = stream.disconnection().await;
+    assert!(start.elapsed() >= ms(390) && start.elapsed() < ms(800), "{:?}", start.elapsed());
     assert_eq!((reason.as_str(), status), ("no byte for 0.4 s", None));
     server.live().await;
     drop(socket);
@@ -563,7 +563,7 @@ async fn a_half_open_connection_is_lost_after_the_silence_limit_and_not_before()
 #[tokio::test]
 async fn the_bytes_of_a_slow_message_keep_the_connection() {
     let server = Server::start().await;
-    let stream = server.stream(given(), StreamOptions { silence_limit: ms(400), ..fast() });
+    let stream = server.stream(by_token(), StreamOptions { silence_limit: ms(400), ..fast() });
     let mut peer = server.next().await;
     peer.send_upgrade().await;
     for byte in b"\x81\x08{\"a\":12}" {
@@ -577,15 +577,15 @@ async fn the_bytes_of_a_slow_message_keep_the_connection() {
 #[tokio::test]
 async fn pings_are_answered_in_their_format_and_are_no_updates() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     let mut socket = server.live().await;
     socket.send(Message::Ping("control".into())).await.unwrap();
-    assert_eq!(heard(&mut socket).await, Message::Pong("control".into()));
+    assert_eq!(receive(&mut socket).await, Message::Pong("control".into()));
     for (ping, pong) in
         [("ping", "pong"), ("\"ping\"", "\"pong\""), (r#"{"type":"ping","t":1}"#, r#"{"type":"pong","t":1}"#)]
     {
         say(&mut socket, ping).await;
-        assert_eq!(heard(&mut socket).await, Message::text(pong));
+        assert_eq!(receive(&mut socket).await, Message::text(pong));
     }
     say(&mut socket, r#"{"type":"pong"}"#).await;
     say(&mut socket, r#"{"type":"pinged"}"#).await;
@@ -595,14 +595,14 @@ async fn pings_are_answered_in_their_format_and_are_no_updates() {
 #[tokio::test]
 async fn a_service_that_pings_in_messages_is_pinged_in_messages_too() {
     let server = Server::start().await;
-    let stream = server.stream(given(), StreamOptions { silence_limit: ms(400), ..fast() });
+    let stream = server.stream(by_token(), StreamOptions { silence_limit: ms(400), ..fast() });
     let mut socket = server.live().await;
-    assert!(matches!(heard(&mut socket).await, Message::Ping(_)));
-    assert!(matches!(heard(&mut socket).await, Message::Ping(_)), "no message before the service sends one");
+    assert!(matches!(receive(&mut socket).await, Message::Ping(_)));
+    assert!(matches!(receive(&mut socket).await, Message::Ping(_)), "no message before the service sends one");
     say(&mut socket, r#"{"type":"ping","n":1}"#).await;
-    assert_eq!(heard(&mut socket).await, Message::text(r#"{"type":"pong","n":1}"#));
-    assert!(matches!(heard(&mut socket).await, Message::Ping(_)));
-    assert_eq!(heard(&mut socket).await, Message::text(r#"{"type":"ping"}"#));
+    assert_eq!(receive(&mut socket).await, Message::text(r#"{"type":"pong","n":1}"#));
+    assert!(matches!(receive(&mut socket).await, Message::Ping(_)));
+    assert_eq!(receive(&mut socket).await, Message::text(r#"{"type":"ping"}"#));
     assert!(stream.next().await.is_some());
 }
 
@@ -610,17 +610,17 @@ async fn a_service_that_pings_in_messages_is_pinged_in_messages_too() {
 async fn pings_are_answered_and_sent_while_the_buffer_is_full() {
     let server = Server::start().await;
     let options = StreamOptions { silence_limit: ms(400), buffer: 4, ..fast() };
-    let stream = server.stream(given(), options);
+    let stream = server.stream(by_token(), options);
     let mut socket = server.live().await;
     for n in 0..1_000 {
         socket.feed(Message::text(format!(r#"{{"n":{n}}}"#))).await.unwrap();
     }
     socket.send(Message::Ping("now".into())).await.unwrap();
-    let (mut answered, mut pinged) = (false, false);
-    while !(answered && pinged) {
-        match heard(&mut socket).await {
-            Message::Pong(payload) => answered |= payload == "now",
-            Message::Ping(_) => pinged = true,
+    let (mut has_pong, mut has_ping) = (false, false);
+    while !(has_pong && has_ping) {
+        match receive(&mut socket).await {
+            Message::Pong(payload) => has_pong |= payload == "now",
+            Message::Ping(_) => has_ping = true,
             other => panic!("{other:?}"),
         }
     }
@@ -632,7 +632,7 @@ async fn pings_are_answered_and_sent_while_the_buffer_is_full() {
     };
     assert!(timeout(ms(700), flood).await.is_err(), "the service is held back");
     for _ in 0..3 {
-        assert!(matches!(heard(&mut socket).await, Message::Ping(_)));
+        assert!(matches!(receive(&mut socket).await, Message::Ping(_)));
     }
     for n in 0..1_000 {
         assert_eq!(stream.text().await, format!(r#"{{"n":{n}}}"#));
@@ -642,7 +642,7 @@ async fn pings_are_answered_and_sent_while_the_buffer_is_full() {
 #[tokio::test]
 async fn a_peer_that_pings_without_reading_costs_neither_memory_nor_time() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     let mut socket = server.live().await;
     let ping = format!(r#"{{"type":"ping","x":"{}"}}"#, "x".repeat(200));
     for _ in 0..50_000 {
@@ -678,7 +678,7 @@ async fn a_refused_old_token_is_renewed_once_and_the_next_refusal_counts() {
         say(&mut socket, "x").await;
         stream.update().await;
         drop(socket);
-        server.next().await.answer(status, "").await;
+        server.next().await.respond(status, "").await;
         server.next().await.give_token("new").await;
         let peer = server.next().await;
         assert_eq!(peer.target(), "/live/v2/games?token=new");
@@ -687,13 +687,13 @@ async fn a_refused_old_token_is_renewed_once_and_the_next_refusal_counts() {
         assert_eq!(stream.text().await, "y", "the refusal in between is no failed attempt");
         assert_eq!(stream.0.buffer.counts().reconnects, 1);
         drop(socket);
-        server.next().await.answer(status, "").await;
+        server.next().await.respond(status, "").await;
         server.next().await.give_token("newer").await;
-        server.next().await.answer(status, "").await;
+        server.next().await.respond(status, "").await;
         if status == 401 {
             // The token may have been revoked on its way.
             server.next().await.give_token("newest").await;
-            server.next().await.answer(status, "").await;
+            server.next().await.respond(status, "").await;
         }
         let Error::Api(error) = stream.error().await else { panic!() };
         assert_eq!(error.status, status);
@@ -709,25 +709,25 @@ async fn with_an_empty_give_up_on_each_attempt_requests_a_fresh_token() {
         server.next().await.give_token(token).await;
         let peer = server.next().await;
         assert_eq!(peer.target(), format!("/live/v2/games?token={token}"));
-        peer.answer(403, "").await;
-        assert_eq!(stream.lost().await.1, Some(403));
+        peer.respond(403, "").await;
+        assert_eq!(stream.disconnection().await.1, Some(403));
     }
 }
 
 #[tokio::test]
 async fn a_users_token_cannot_be_renewed_and_its_refusal_is_final() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
-    server.next().await.answer(401, r#"{"message":"no"}"#).await;
+    let stream = server.stream(by_token(), fast());
+    server.next().await.respond(401, r#"{"message":"no"}"#).await;
     let Error::Api(error) = stream.error().await else { panic!() };
     assert_eq!(error.status, 401);
     assert!(error.hint.contains("game_id="), "{}", error.hint);
     server.is_left_alone(ms(50)).await;
 
-    let stream = server.stream(given(), StreamOptions { give_up_on: vec![], ..fast() });
+    let stream = server.stream(by_token(), StreamOptions { give_up_on: vec![], ..fast() });
     for _ in 0..3 {
-        server.next().await.answer(401, "").await;
-        assert_eq!(stream.lost().await.1, Some(401));
+        server.next().await.respond(401, "").await;
+        assert_eq!(stream.disconnection().await.1, Some(401));
     }
 }
 
@@ -737,7 +737,7 @@ async fn a_users_token_of_a_named_game_is_used_first_and_can_be_renewed() {
     let stream = server.stream(LiveSubscription { token: Some(Secret::new("mine")), ..game() }, fast());
     let peer = server.next().await;
     assert_eq!(peer.target(), "/live/v2/games?token=mine");
-    peer.answer(403, "").await;
+    peer.respond(403, "").await;
     server.next().await.give_token("fresh").await;
     let mut socket = server.live().await;
     say(&mut socket, "x").await;
@@ -748,10 +748,10 @@ async fn a_users_token_of_a_named_game_is_used_first_and_can_be_renewed() {
 async fn no_close_code_ends_a_stream() {
     for code in [1000, 1002, 1008, 1009, 1011, 4401, 4403, 4999] {
         let server = Server::start().await;
-        let stream = server.stream(given(), fast());
+        let stream = server.stream(by_token(), fast());
         for _ in 0..4 {
             close(&mut server.live().await, code, "no").await;
-            let (reason, status) = stream.lost().await;
+            let (reason, status) = stream.disconnection().await;
             assert!(reason.contains(&code.to_string()), "{reason}");
             assert_eq!(status, None, "no request was answered with a status");
         }
@@ -769,7 +769,7 @@ async fn a_close_that_rejects_the_token_requests_a_fresh_one() {
         let peer = server.next().await;
         assert_eq!(peer.target(), format!("/live/v2/games?token={token}"));
         close(&mut peer.upgrade().await, 1008, "no").await;
-        stream.lost().await;
+        stream.disconnection().await;
     }
 }
 
@@ -783,7 +783,7 @@ async fn a_close_that_rejects_the_token_after_messages_requests_a_fresh_one() {
         say(&mut socket, token).await;
         assert_eq!(stream.text().await, token);
         close(&mut socket, 4401, "expired").await;
-        assert_eq!(stream.lost().await.0, "the service did not accept the token (close code 4401): expired");
+        assert_eq!(stream.disconnection().await.0, "the service did not accept the token (close code 4401): expired");
     }
 }
 
@@ -791,37 +791,37 @@ async fn a_close_that_rejects_the_token_after_messages_requests_a_fresh_one() {
 async fn a_failed_request_for_a_token_is_a_failed_attempt_and_its_status_can_end_the_stream() {
     let server = Server::start().await;
     let stream = server.stream(game(), fast());
-    server.next().await.answer(500, "").await;
-    assert_eq!(stream.lost().await.1, Some(500));
-    server.next().await.answer(200, r#"{"what":"is this canary-body"}"#).await;
-    let (reason, _) = stream.lost().await;
+    server.next().await.respond(500, "").await;
+    assert_eq!(stream.disconnection().await.1, Some(500));
+    server.next().await.respond(200, r#"{"what":"is this canary-body"}"#).await;
+    let (reason, _) = stream.disconnection().await;
     assert!(reason.contains("no token") && !reason.contains("canary"), "{reason}");
-    server.next().await.answer(200, "eyJ0-plain.text_token").await;
+    server.next().await.respond(200, "eyJ0-plain.text_token").await;
     let peer = server.next().await;
     assert_eq!(peer.target(), "/live/v2/games?token=eyJ0%2Dplain%2Etext%5Ftoken");
-    peer.answer(500, "").await;
+    peer.respond(500, "").await;
     drop(stream);
 
     let stream = server.stream(game(), fast());
-    server.next().await.answer(403, "").await;
+    server.next().await.respond(403, "").await;
     assert!(matches!(stream.error().await, Error::Api(error) if error.status == 403));
 }
 
 #[tokio::test]
 async fn the_token_is_in_no_text() {
-    let encoded = "canary%2Btoken%2F1";
-    let echo = format!(r#"{{"message":"bad {TOKEN} and {encoded}"}}"#);
+    let encoded_token = "canary%2Btoken%2F1";
+    let echo = format!(r#"{{"message":"bad {TOKEN} and {encoded_token}"}}"#);
     let server = Server::start().await;
-    let live = given();
+    let live = by_token();
     let mut texts = format!("{live:?}");
     let stream = server.stream(live, StreamOptions { give_up_on: vec![401], ..fast() });
-    server.next().await.answer(403, &echo).await;
-    server.next().await.answer(500, &format!("{TOKEN} {encoded}")).await;
+    server.next().await.respond(403, &echo).await;
+    server.next().await.respond(500, &format!("{TOKEN} {encoded_token}")).await;
     let mut peer = server.next().await;
     peer.send("HTTP/1.1 101 X\r\n\r\n").await;
-    close(&mut server.live().await, 1011, &format!("bad {TOKEN} {encoded}")).await;
+    close(&mut server.live().await, 1011, &format!("bad {TOKEN} {encoded_token}")).await;
     close(&mut server.live().await, 4403, &format!("bad {TOKEN}")).await;
-    server.next().await.answer(401, &echo).await;
+    server.next().await.respond(401, &echo).await;
     while let Some(item) = stream.next().await {
         texts += &format!("{item:?}");
         if let Err(error) = item {
@@ -838,7 +838,7 @@ async fn the_token_is_in_no_text() {
 #[tokio::test]
 async fn each_close_is_reported_with_its_reason() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     for (code, expected) in [
         (1000, "the service ended the stream (close code 1000): so"),
         (1001, "the service is going away (close code 1001): so"),
@@ -851,23 +851,23 @@ async fn each_close_is_reported_with_its_reason() {
         let mut socket = server.live().await;
         say(&mut socket, "x").await;
         close(&mut socket, code, "so").await;
-        assert_eq!(stream.lost().await.0, expected);
+        assert_eq!(stream.disconnection().await.0, expected);
         // It is answered, as it must be.
-        assert!(matches!(heard(&mut socket).await, Message::Close(Some(frame)) if u16::from(frame.code) == code));
+        assert!(matches!(receive(&mut socket).await, Message::Close(Some(frame)) if u16::from(frame.code) == code));
     }
     let mut socket = server.live().await;
     say(&mut socket, "x").await;
     drop(socket);
-    assert_eq!(stream.lost().await.0, "the connection ended without a close (1006)");
+    assert_eq!(stream.disconnection().await.0, "the connection ended without a close (1006)");
     let mut socket = server.live().await;
     socket.send(Message::Close(None)).await.unwrap();
-    assert_eq!(stream.lost().await.0, "the service closed the connection without a reason");
+    assert_eq!(stream.disconnection().await.0, "the service closed the connection without a reason");
 }
 
 #[tokio::test]
 async fn the_next_connection_resumes_after_the_last_number_without_a_missing_one() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     let peer = server.next().await;
     assert!(!peer.target().contains("last_seq"));
     let mut socket = peer.upgrade().await;
@@ -881,7 +881,7 @@ async fn the_next_connection_resumes_after_the_last_number_without_a_missing_one
     drop(socket);
     let peer = server.next().await;
     assert!(peer.target().ends_with("&last_seq=12"), "{}", peer.target());
-    peer.answer(500, "").await;
+    peer.respond(500, "").await;
     let peer = server.next().await;
     assert!(peer.target().ends_with("&last_seq=12"), "also after a failed attempt: {}", peer.target());
     let mut socket = peer.upgrade().await;
@@ -909,7 +909,7 @@ async fn the_next_connection_resumes_after_the_last_number_without_a_missing_one
 async fn a_position_that_is_refused_twice_is_omitted_and_the_gap_says_so() {
     for refuse_by_close in [false, true] {
         let server = Server::start().await;
-        let stream = server.stream(given(), fast());
+        let stream = server.stream(by_token(), fast());
         let mut socket = server.live().await;
         for seq in 1..=3 {
             say(&mut socket, &format!(r#"{{"seq":{seq}}}"#)).await;
@@ -920,7 +920,7 @@ async fn a_position_that_is_refused_twice_is_omitted_and_the_gap_says_so() {
             let peer = server.next().await;
             assert!(peer.target().ends_with("&last_seq=3"), "{}", peer.target());
             match refuse_by_close {
-                false => peer.answer(422, r#"{"message":"last_seq is too old"}"#).await,
+                false => peer.respond(422, r#"{"message":"last_seq is too old"}"#).await,
                 true => close(&mut peer.upgrade().await, 4000, "last_seq is too old").await,
             }
         }
@@ -949,7 +949,7 @@ async fn a_position_that_is_refused_twice_is_omitted_and_the_gap_says_so() {
 async fn a_refusal_whose_body_never_ends_is_recognised_by_its_head() {
     for status in [401, 403] {
         let server = Server::start().await;
-        let stream = server.stream(given(), fast());
+        let stream = server.stream(by_token(), fast());
         let mut peer = server.next().await;
         peer.send(&format!("HTTP/1.1 {status} No\r\ncontent-length: 100\r\n\r\n{{")).await;
         let Error::Api(error) = stream.error().await else { panic!() };
@@ -960,13 +960,13 @@ async fn a_refusal_whose_body_never_ends_is_recognised_by_its_head() {
 #[tokio::test]
 async fn the_reason_of_a_refused_handshake_is_reported() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     server
         .next()
         .await
         .send("HTTP/1.1 400 source xyz is unknown\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
         .await;
-    let (reason, status) = stream.lost().await;
+    let (reason, status) = stream.disconnection().await;
     assert!(reason.contains("source xyz is unknown"), "{reason}");
     assert_eq!(status, Some(400));
 }
@@ -977,7 +977,7 @@ async fn the_reason_of_a_refused_handshake_is_reported() {
 async fn every_numbered_message_is_delivered_once_and_in_order_across_200_cuts() {
     const LAST: u64 = 4_000;
     let server = Server::start().await;
-    let stream = server.stream(given(), StreamOptions { buffer: 64, ..fast() });
+    let stream = server.stream(by_token(), StreamOptions { buffer: 64, ..fast() });
     let play = async {
         let mut dice = 0x2545_F491_4F6C_DD1D_u64;
         let mut roll = move |below: u64| {
@@ -1035,11 +1035,11 @@ fn frame_header(opcode: OpCode) -> tokio_tungstenite::tungstenite::protocol::fra
 
 /// The server's side of a connection ends so soon after `close`.
 async fn ends_at_once(stream: Reader, mut socket: TcpStream) {
-    let begun = Instant::now();
+    let start = Instant::now();
     stream.0.close().unwrap();
     let mut rest = Vec::new();
     timeout(ms(100), socket.read_to_end(&mut rest)).await.expect("the socket stays open").ok();
-    assert!(begun.elapsed() < ms(100), "{:?}", begun.elapsed());
+    assert!(start.elapsed() < ms(100), "{:?}", start.elapsed());
     assert!(stream.next().await.is_none());
 }
 
@@ -1048,51 +1048,51 @@ async fn close_ends_the_socket_at_once_in_every_state() {
     let server = Server::start().await;
     let slow = StreamOptions { silence_limit: Duration::from_secs(30), ..StreamOptions::default() };
 
-    let asked = server.stream(game(), slow.clone());
+    let by_game = server.stream(game(), slow.clone());
     let peer = server.next().await;
-    ends_at_once(asked, peer.socket).await;
+    ends_at_once(by_game, peer.socket).await;
 
-    let connecting = server.stream(given(), slow.clone());
+    let connecting = server.stream(by_token(), slow.clone());
     let peer = server.next().await;
     ends_at_once(connecting, peer.socket).await;
 
-    let half = server.stream(given(), slow.clone());
+    let half = server.stream(by_token(), slow.clone());
     let mut peer = server.next().await;
     peer.send("HTTP/1.1 101 Swi").await;
     ends_at_once(half, peer.socket).await;
 
-    let connected = server.stream(given(), slow.clone());
+    let connected = server.stream(by_token(), slow.clone());
     let mut peer = server.next().await;
     peer.send_upgrade().await;
     peer.socket.write_all(b"\x81\x05half").await.unwrap();
     sleep(ms(50)).await;
     ends_at_once(connected, peer.socket).await;
 
-    let blocked = server.stream(given(), StreamOptions { buffer: 1, ..slow });
+    let full = server.stream(by_token(), StreamOptions { buffer: 1, ..slow });
     let mut socket = server.live().await;
     for _ in 0..100 {
         say(&mut socket, "x").await;
     }
-    ends_at_once(blocked, socket.into_inner()).await;
+    ends_at_once(full, socket.into_inner()).await;
 }
 
 #[tokio::test]
 async fn the_service_receives_a_close_frame() {
     let server = Server::start().await;
-    let stream = server.stream(given(), fast());
+    let stream = server.stream(by_token(), fast());
     let mut socket = server.live().await;
     say(&mut socket, "x").await;
     stream.update().await;
     drop(stream);
-    assert!(matches!(heard(&mut socket).await, Message::Close(Some(frame)) if frame.code == CloseCode::Normal));
+    assert!(matches!(receive(&mut socket).await, Message::Close(Some(frame)) if frame.code == CloseCode::Normal));
 }
 
 #[tokio::test]
 async fn a_slow_reader_slows_the_service_down_and_loses_nothing() {
     let server = Server::start().await;
-    let stream = server.stream(given(), StreamOptions { buffer: 4, ..fast() });
+    let stream = server.stream(by_token(), StreamOptions { buffer: 4, ..fast() });
     let mut socket = server.live().await;
-    let (sent, read) = (
+    let (writer, reader) = (
         async {
             for seq in 0..3_000 {
                 say(&mut socket, &format!(r#"{{"seq":{seq},"pad":"{}"}}"#, "x".repeat(2_000))).await;
@@ -1104,5 +1104,5 @@ async fn a_slow_reader_slows_the_service_down_and_loses_nothing() {
             }
         },
     );
-    tokio::join!(sent, read);
+    tokio::join!(writer, reader);
 }
