@@ -153,7 +153,7 @@ impl CoreStream {
         })
     }
 
-    /// Return the next item if there is one, else `None`; see `ended`.
+    /// Return the next item if there is one, else `None`; see `has_ended`.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match take(py, self.stream(py)?)? {
             Taken::Item(item) => self.item(py, item).map(Some),

@@ -39,7 +39,7 @@ impl Nulls {
         Some(NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(valid), 0, len)))
     }
 
-    /// Calls `each` with every element's index, whether it is null, and the row after its last.
+    /// Calls `visit` with every element's index, whether it is null, and the row after its last.
     fn runs(&self, ends: &[u32], mut visit: impl FnMut(usize, bool, usize)) {
         let mut nulls = self.0.iter().copied().peekable();
         for (element, end) in ends.iter().enumerate() {
