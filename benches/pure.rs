@@ -44,16 +44,16 @@ fn measure<T, R>(
     mut run: impl FnMut(T) -> R,
 ) {
     let mut round = || {
-        let (mut took, mut runs) = (Duration::ZERO, 0);
-        while took < ROUND {
-            let what = prepare();
+        let (mut elapsed, mut runs) = (Duration::ZERO, 0);
+        while elapsed < ROUND {
+            let input = prepare();
             let start = Instant::now();
-            let result = black_box(run(what));
-            took += start.elapsed();
+            let result = black_box(run(input));
+            elapsed += start.elapsed();
             drop(result);
             runs += 1;
         }
-        (took.as_nanos() as f64 / f64::from(runs)).to_string()
+        (elapsed.as_nanos() as f64 / f64::from(runs)).to_string()
     };
     let rounds = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(7);
     round();
@@ -67,17 +67,17 @@ fn event_stream() {
         let stream = event.repeat(EVENTS);
         // A segment of the network, a read of a socket, and an event at a time.
         for chunk in [1460, 65_536, event.len()] {
-            let how = if chunk == event.len() { "a chunk each".into() } else { format!("chunks of {chunk}") };
+            let chunking = if chunk == event.len() { "a chunk each".into() } else { format!("chunks of {chunk}") };
             let decode = |()| {
                 let mut decoder = SseDecoder::new(16 << 20, "".into());
                 let mut events = 0;
                 for bytes in stream.as_bytes().chunks(chunk) {
-                    let each = |frame| events += usize::from(matches!(black_box(frame), SseItem::Event(_)));
-                    decoder.feed(bytes, each).unwrap();
+                    let count = |frame| events += usize::from(matches!(black_box(frame), SseItem::Event(_)));
+                    decoder.feed(bytes, count).unwrap();
                 }
                 assert_eq!(events, EVENTS);
             };
-            measure(&format!("event stream, {name} events, {how}"), (stream.len(), "bytes"), || (), decode);
+            measure(&format!("event stream, {name} events, {chunking}"), (stream.len(), "bytes"), || (), decode);
         }
     }
 }
@@ -163,7 +163,7 @@ fn websocket() {
         || (),
         |()| (0..EVENTS).map(number).sum::<i64>(),
     );
-    // Each even number is missing at first, as those of sources that were not asked for are.
+    // Each even number is missing at first, as those of sources that were not requested are.
     let seen = |()| {
         let mut sequence = Sequence::new(None);
         let number = |n: i64| black_box(n * 2 % EVENTS as i64);

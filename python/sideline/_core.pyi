@@ -506,7 +506,7 @@ class CoreStream:
     def next(self) -> Any:
         """Wait for the next item; `None` at the end. Ctrl-C ends the wait."""
     def next_within(self, seconds: float) -> Any:
-        """Wait for the next item for at most `seconds`; `None` if there is none."""
+        """Wait for the next item for at most `seconds`; `None` if it does not come."""
     def wait(self) -> Awaitable[None]:
         """Complete when there is an item. The call takes no item, so cancelling it loses none."""
     def take_in_turn(self) -> Any:
