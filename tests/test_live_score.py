@@ -314,3 +314,48 @@ def test_teams_that_change_with_each_message_leave_no_names_behind() -> None:
     finally:
         tracemalloc.stop()
     assert score.home.name == f"{1_999:060}"
+
+
+def whole(seconds: float, **lines: int | None) -> sideline.Update:
+    """A snapshot of one team with these lines: `p7` is that of player 7, with its points and no version."""
+    rows = [{"id": int(name[1:]), "stats": {"PTS": points}} for name, points in lines.items()]
+    return update({"teams": [{"id": 1, "name": "Home", "player_stats": rows}]}, seconds)
+
+
+def points_of(*items: object) -> dict[int, float | None]:
+    return {row["player_id"]: row["PTS"] for row in score_of(*items).table().to_dicts()}
+
+
+def test_what_two_snapshots_leave_out_is_unknown_and_after_one_the_score_is_stale() -> None:
+    first = whole(1, p0=14, p7=10, p8=4, p9=0)
+    later_one, later_two = whole(2, p0=12, p7=12), whole(3, p0=12, p7=12)
+    assert (points_of(first, later_one), score_of(first, later_one).stale) == ({0: 12, 7: 12, 8: 4, 9: 0}, True)
+    assert (points_of(first, later_one, later_two), score_of(first, later_one, later_two).stale) == ({0: 12, 7: 12, 8: None, 9: 0}, False)
+    assert [row["player_id"] for row in score_of(first, later_one, later_two).leaders("PTS").to_dicts()] == [7, 9]
+    back = whole(3, p0=18, p7=12, p8=6)
+    assert (points_of(first, later_one, back), score_of(first, later_one, back).stale) == ({0: 18, 7: 12, 8: 6, 9: 0}, False)
+    without_total = [whole(second, p7=12, p8=4) for second in (2, 3)]
+    assert score_of(first, without_total[0]).stale
+    assert (points_of(first, *without_total), score_of(first, *without_total).stale) == ({0: None, 7: 12, 8: 4, 9: 0}, False)
+
+
+def test_a_snapshot_that_does_not_tell_leaves_lines_as_they_are() -> None:
+    first = whole(1, p0=14, p7=10, p8=4, p9=0)
+    other_team = update({"teams": [{"id": 2, "player_stats": [{"id": 21, "stats": {"PTS": 3}}]}]}, 2)
+    assert points_of(first, other_team, other_team)[8] == 4
+    unreadable = update({"teams": [{"id": 1, "player_stats": [{"id": 7, "stats": {"PTS": 12}}, {"id": "?", "stats": {"PTS": 4}}]}]}, 2)
+    assert points_of(first, unreadable, unreadable)[8] == 4, "its line may be the unreadable one"
+    lines = [[(7, 5, 10)], [(7, 6, 12), (8, 1, 2)], [(7, 5, 10)], [(7, 5, 10)]]
+    documents = [{"teams": [{"id": 1, "player_stats": [{"id": p, "version": v, "stats": {"PTS": n}} for p, v, n in rows]}]} for rows in lines]
+    assert points_of(*map(update, documents)) == {7: 12, 8: 2}, "an old one, repeated to a new connection"
+    totals = [whole(1, p7=10), stats(1, 0, 1.5, PTS=10), whole(2, p7=10), whole(3, p7=10)]
+    assert points_of(*totals)[0] == 10, "messages have it, and no snapshot"
+
+
+def test_while_a_gap_is_open_only_what_closes_it_leaves_a_player_out() -> None:
+    before = whole(0.5, p0=14, p7=10, p8=4, p9=0)
+    partial = whole(3, p0=16, p7=12)
+    assert points_of(before, gap(1, 2), partial, partial) == {0: 16, 7: 12, 8: 4, 9: 0}
+    assert score_of(before, gap(1, 2), partial, partial).stale
+    closed = sideline.live.Recovered(gap(1, 2), (whole(30, p7=12),), later(29))
+    assert points_of(before, gap(1, 2), partial, closed) == {0: None, 7: 12, 8: None, 9: 0}, "zeros may be left out, and a total is never an old one"

@@ -89,6 +89,8 @@ struct Moment {
     /// The number of its item: the order of items does not depend on a clock.
     item: u64,
     is_requested: bool,
+    /// A snapshot had it, so that a later one has it too.
+    is_of_snapshot: bool,
 }
 
 /// Where rows come from.
@@ -114,8 +116,7 @@ impl BoxScore {
         match item {
             Item::Update(update) => self.feed_update(update, Origin::Stream, update.received_at),
             Item::Notice(notice) => {
-                let gap = self.staleness.newest_gap().unwrap_or(self.items);
-                let confirmed_until = self.staleness.notice(notice, self.items).unwrap_or(0);
+                let (gap, confirmed_until) = self.staleness.record(notice, self.items);
                 self.feed_notice(notice, Origin::Request { gap, confirmed_until })
             }
         }
@@ -139,7 +140,8 @@ impl BoxScore {
             self.staleness.complete_state(update.received_at);
         }
         let (has_rows, unreadable) = (!read.rows.is_empty(), self.unreadable);
-        let from = Moment { at, item: self.items, is_requested: origin != Origin::Stream };
+        let is_of_snapshot = origin != Origin::Seed && read.kind == RowsKind::Snapshot;
+        let from = Moment { at, item: self.items, is_requested: origin != Origin::Stream, is_of_snapshot };
         let changed = self.apply(read, origin, from, update.received_at);
         self.ignored += u64::from(has_rows && !changed && self.unreadable == unreadable);
         if changed {
@@ -154,7 +156,7 @@ impl BoxScore {
             Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats".into())
         };
         let read = rows::read(body, self.sport).filter(|read| read.kind != RowsKind::Change).ok_or_else(wrong)?;
-        let from = Moment { at: SystemTime::UNIX_EPOCH, item: self.items, is_requested: true };
+        let from = Moment { at: SystemTime::UNIX_EPOCH, item: self.items, is_requested: true, is_of_snapshot: false };
         self.apply(read, Origin::Seed, from, crate::machine::now());
         Ok(())
     }
@@ -185,10 +187,8 @@ impl BoxScore {
 
     fn leave_out(&mut self, problem: Problem, at: SystemTime) {
         self.unreadable += 1;
-        if self.problems.len() == MAX_PROBLEMS {
-            self.problems.pop_front();
-        }
         self.problems.push_back((at, problem));
+        self.problems.drain(..self.problems.len().saturating_sub(MAX_PROBLEMS));
     }
 
     /// The bytes of its names and codes.
@@ -230,21 +230,29 @@ impl BoxScore {
         Ok(())
     }
 
-    /// The lines that a state leaves out of a team are unknown: its total in the state of a game, and players in one that closed a
-    /// gap. Their version stays: earlier messages remain late.
+    /// The lines that a state leaves out of a team are unknown: its total in one that was requested, players in one that closed a gap,
+    /// and either where two snapshots of the stream in a row lack them. Their version stays: earlier messages remain late.
     fn forget_absent(&mut self, read: &rows::Rows, origin: Origin, at: SystemTime) -> bool {
-        let lines: BTreeSet<_> = read.rows.iter().map(Row::player).collect();
-        let teams: BTreeSet<_> = lines.iter().filter(|line| line.1 != TEAM_LINE_ID).map(|line| line.0).collect();
+        let (is_absent, is_snapshot) = (read.absent(), origin == Origin::Stream && read.is_whole());
+        let version = |row: &Row| self.teams.get(&row.team_id)?.lines.get(&row.player_id)?.version;
+        let is_current = !read.rows.iter().any(|row| row.version.is_some() && row.version < version(row));
+        let [earlier, last] = if is_snapshot && is_current { self.staleness.snapshot(self.items) } else { [0, 0] };
         let first_item = if let Origin::Request { confirmed_until, .. } = origin { confirmed_until } else { 0 };
+        let is_partial = read.kind == RowsKind::Snapshot && (origin == Origin::Seed || !read.problems.is_empty());
+        // A line of zeros may be left out.
+        let is_zero = |cell: &Cell| cell.value == Some(0.0);
+        let is_of = |cell: &Cell, item| cell.from.is_of_snapshot && cell.from.item <= item && !is_zero(cell);
         let mut changed = false;
-        for (id, team) in self.teams.iter_mut().filter(|(id, _)| teams.contains(id)) {
-            for (player, line) in team.lines.iter_mut().filter(|(player, _)| !lines.contains(&(*id, **player))) {
+        for (id, team) in &mut self.teams {
+            for (player, line) in team.lines.iter_mut().filter(|(player, _)| is_absent(*id, **player)) {
                 let before = line.cells.len();
                 line.cells.retain(|_, cell| match *player {
-                    TEAM_LINE_ID => read.kind != RowsKind::Game || (origin != Origin::Seed && cell.from.at > at),
-                    _ => cell.from.item >= first_item,
+                    _ if is_snapshot => !is_of(cell, earlier),
+                    TEAM_LINE_ID => is_partial || (origin != Origin::Seed && cell.from.at > at),
+                    _ => cell.from.item >= first_item || is_zero(cell),
                 });
                 changed |= line.cells.len() < before;
+                self.staleness.is_doubtful |= line.cells.values().any(|cell| is_of(cell, last));
             }
         }
         changed
@@ -347,10 +355,7 @@ impl ScoreLine {
     /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed.
     fn recover(&mut self, code: String, value: Option<f64>, from: Moment, gap: u64, confirmed_until: u64) {
         let requested_at = from.at;
-        let Some(cell) = self.cells.get_mut(&code) else {
-            self.cells.insert(code, Cell::after(None, value, from));
-            return;
-        };
+        let Some(cell) = self.cells.get_mut(&code) else { return self.change(vec![(code, value)], from) };
         let is_before_gap = cell.from.item < confirmed_until;
         let is_before = is_before_gap || cell.from.is_requested || cell.from.at <= requested_at;
         let Some(value) = value.filter(|_| is_before) else { return };
@@ -365,10 +370,7 @@ impl ScoreLine {
         let is_doubtful = cell.value.is_some_and(|known| value < known)
             || cell.value < Some(value) && since.is_some_and(|at| within(at, MAX_LAG));
         // What closes a gap was requested late enough after another state. One state may close several gaps.
-        let is_late = |at: SystemTime| match confirmed_until {
-            0 => !within(at, CONFIRMED_AFTER),
-            _ => at != requested_at,
-        };
+        let is_late = |at| if confirmed_until == 0 { !within(at, CONFIRMED_AFTER) } else { at != requested_at };
         let is_confirmed = is_before_gap || cell.unconfirmed.is_some_and(|(other, at)| other == value && is_late(at));
         if !is_doubtful || is_confirmed {
             *cell = Cell::after(Some(cell), Some(value), from);

@@ -69,8 +69,19 @@ impl Rows {
 
     /// Whether it is the complete state of a game of these players, with nothing left out.
     pub(super) fn is_complete(&self, players: impl IntoIterator<Item = (i64, i64)>) -> bool {
-        let is_whole = self.kind == RowsKind::Snapshot && self.problems.is_empty() && !self.rows.is_empty();
-        is_whole && self.has_lines(players)
+        self.is_whole() && self.has_lines(players)
+    }
+
+    /// Whether it is a snapshot with nothing left out.
+    pub(super) fn is_whole(&self) -> bool {
+        self.kind == RowsKind::Snapshot && self.problems.is_empty() && !self.rows.is_empty()
+    }
+
+    /// Which lines it leaves out of the teams of whose players it has lines.
+    pub(super) fn absent(&self) -> impl Fn(i64, i64) -> bool + use<> {
+        let lines: BTreeSet<_> = self.rows.iter().map(Row::player).collect();
+        let teams: BTreeSet<_> = lines.iter().filter(|line| line.1 != TEAM_LINE_ID).map(|line| line.0).collect();
+        move |team, player| teams.contains(&team) && !lines.contains(&(team, player))
     }
 
     /// Whether it has values of each of these players.

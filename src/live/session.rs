@@ -125,10 +125,8 @@ fn gap_before(
 async fn report(buffer: &Buffer, reason: Scrubbed, status: Option<u16>, attempt: u32, wait: Option<Duration>) {
     let at = machine::now();
     let retry_at = wait.and_then(|wait| at.checked_add(wait));
-    log::warn!(
-        "live stream: {reason}{}",
-        wait.map_or(String::new(), |w| format!("; again in {:.1} s", w.as_secs_f64()))
-    );
+    let retry = wait.map_or(String::new(), |wait| format!("; again in {:.1} s", wait.as_secs_f64()));
+    log::warn!("live stream: {reason}{retry}");
     let reason = reason.into();
     buffer.push(Item::Notice(Notice::Disconnected { at, reason, status, attempt, retry_at })).await;
 }

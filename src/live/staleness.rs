@@ -16,6 +16,10 @@ pub(super) struct Staleness {
     final_gap_end: Option<SystemTime>,
     /// Since when there is no connection.
     disconnected: Option<SystemTime>,
+    /// The numbers of the last two snapshots of the stream.
+    snapshots: [u64; 2],
+    /// The last of them lacks a line of the one before it.
+    pub(super) is_doubtful: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -26,8 +30,14 @@ struct UnconfirmedGap {
 }
 
 impl Staleness {
-    /// Records a notice, and its number among the items. Returns the number of the gap that it closes.
-    pub(super) fn notice(&mut self, notice: &Notice, item: u64) -> Option<u64> {
+    /// Records a notice, and its number among the items. Returns the number of the newest open gap before it, or else its own, and
+    /// the number of the gap that it closes, or else 0.
+    pub(super) fn record(&mut self, notice: &Notice, item: u64) -> (u64, u64) {
+        let newest = self.open.last().map_or(item, |gap| gap.item);
+        (newest, self.notice(notice, item).unwrap_or(0))
+    }
+
+    fn notice(&mut self, notice: &Notice, item: u64) -> Option<u64> {
         match notice {
             Notice::Connected { .. } => self.disconnected = None,
             Notice::Disconnected { at, .. } => self.disconnected = self.disconnected.or(Some(*at)),
@@ -61,15 +71,24 @@ impl Staleness {
         self.open.retain(|gap| gap.end > at);
     }
 
-    /// The number of the newest gap that may still be closed.
-    pub(super) fn newest_gap(&self) -> Option<u64> {
-        self.open.last().map(|gap| gap.item)
+    /// Records a snapshot of the stream by its number; returns those of the two before it. While there is a gap, its recovery says
+    /// what lines there are.
+    pub(super) fn snapshot(&mut self, item: u64) -> [u64; 2] {
+        let [_, last] = self.snapshots;
+        let before = std::mem::replace(&mut self.snapshots, [last, item]);
+        self.is_doubtful = false;
+        if self.has_gap() { [0, 0] } else { before }
+    }
+
+    /// Whether a gap is open or final.
+    fn has_gap(&self) -> bool {
+        !self.open.is_empty() || self.final_gap_end.is_some()
     }
 
     pub(super) fn is_stale(&self, now: SystemTime) -> bool {
         // After a step back of the clock it is unknown for how long.
         let is_lost = |since: SystemTime| now.duration_since(since).map_or(true, |elapsed| elapsed >= MAX_LOST);
-        !self.open.is_empty() || self.final_gap_end.is_some() || self.disconnected.is_some_and(is_lost)
+        self.is_doubtful || self.has_gap() || self.disconnected.is_some_and(is_lost)
     }
 
     /// Closes the oldest gap, of which several may be one by now: those until this end.

@@ -147,8 +147,8 @@ class LiveBoxScore:
     def stale(self) -> bool:
         """Whether values may be missing.
 
-        It is true while a gap is open, while the connection has been lost for a second, and after a final gap until
-        a later complete state covers it.
+        It is true while a gap is open, while the connection has been lost for a second, after a final gap until a
+        later complete state covers it, and while the last snapshot lacks a line of the one before it.
         """
         return self._core.is_stale()
 
