@@ -120,3 +120,24 @@ def test_a_redirect_of_the_same_server_is_signed_for_where_it_leads(location: st
 def test_an_invalid_address_is_refused_when_the_client_is_built(wrong: str) -> None:
     with pytest.raises(sideline.ConfigurationError, match="base_url"):
         sideline.Client(username="ann", secret="s", base_url=wrong)
+
+
+def test_no_token_of_another_service_goes_to_the_documented_websocket(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads: list[bytes] = []
+    with listener(answering(heads, b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")) as seen:
+        address = f"127.0.0.1:{seen.port}"
+        with sideline.Client(username="ann", secret="s3cret", base_url=f"http://{address}") as client:
+            for token in (None, "canary-token"):
+                with pytest.raises(sideline.ConfigurationError, match="SIDELINE_WEBSOCKET_URL") as excinfo:
+                    client.live("g", token=token)
+                assert address in str(excinfo.value) and "wss://api.shottracker.com" in str(caught.value)
+                assert "canary" not in str(excinfo.value)
+        assert not heads
+        monkeypatch.setenv("SIDELINE_WEBSOCKET_URL", f"ws://{address}")
+        with sideline.Client(username="ann", secret="s3cret", base_url=f"http://{address}") as client, client.live("g") as stream:
+            assert isinstance(next(stream), sideline.live.Disconnected)
+    assert heads
+    monkeypatch.delenv("SIDELINE_WEBSOCKET_URL")
+    for base_url in (None, "https://api.shottracker.com"):
+        with sideline.Client(username="ann", secret="s3cret", base_url=base_url) as client:
+            assert client.live("g").state == "new"

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from urllib.parse import urlsplit
 
 from .._lazy import LazyModule
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 else:
     streams = LazyModule("sideline.live")
 from .._core import CoreClient, Update, _event_stream, _live
+from ..errors import ConfigurationError
 from .arguments import as_seconds
 from .types import Duration
 
@@ -46,6 +48,17 @@ def _statuses(give_up_on: object) -> list[Any]:
     if isinstance(give_up_on, str) or not isinstance(give_up_on, Iterable):
         raise TypeError(f"give_up_on is one or more statuses, such as (401, 403), not {type(give_up_on).__name__}")
     return list(give_up_on)
+
+
+def _check_websocket_url(core: CoreClient) -> None:
+    """Raise `ConfigurationError` if a token of the service at `base_url` would go to the documented host instead."""
+    addresses = {name: (urlsplit(value or ""), source) for name, value, source in core.settings()}
+    (base, base_source), (websocket, source) = addresses["base_url"], addresses["websocket_url"]
+    if source == "default" and base_source != "default" and websocket.hostname != base.hostname:
+        raise ConfigurationError(
+            f"base_url is {base.geturl()}, but without websocket_url= (or SIDELINE_WEBSOCKET_URL) the stream and its "
+            f"token would go to {websocket.geturl()}: give the websocket's address too"
+        )
 
 
 class Streams:
@@ -210,6 +223,7 @@ class Streams:
             }
             from ..live import LiveStream
 
+            _check_websocket_url(self._core)
             core = _live(self._core, request | {"token": token}, options)
         finally:
             # A traceback with locals must not show it.
