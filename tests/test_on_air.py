@@ -511,3 +511,12 @@ def test_the_overlay_reads_with_its_token_and_shows_names_as_text(tab: Tab) -> N
         tab.open(f"{page.address}overlay?token={TOKEN}")
         tab.wait("document.querySelector('.team').innerText.startsWith('<img')")
         assert tab.run("[window.pwned, document.images.length]") == [None, 0]
+
+
+@pytest.mark.parametrize("feed", [False, True])
+def test_a_page_of_a_stream_without_notices_is_refused_as_it_could_not_say_that_it_is_stale(feed: bool) -> None:
+    with Service(seed=1) as second, sideline.Client(**second.client_options()) as client:
+        for stream in (client.live("g", notices=False), client.live_stats("g", notices=False)):
+            with pytest.raises(ValueError, match="without notices=False"):
+                stream.serve(feed=feed)
+            assert stream.state == "new"

@@ -148,7 +148,7 @@ class Streams:
         from ..live import LiveStream
 
         core = _event_stream(self._core, "live_stats", {"schedule_id": schedule_id, "mock": mock}, options)
-        return LiveStream(core, f"live_stats {schedule_id}", str(schedule_id))
+        return LiveStream(core, f"live_stats {schedule_id}", str(schedule_id), has_notices=notices)
 
     def live(
         self,
@@ -228,4 +228,5 @@ class Streams:
         finally:
             # A traceback with locals must not show it.
             del token
-        return LiveStream(core, f"live {game_id or 'by token'}", None if game_id is None else str(game_id))
+        game = None if game_id is None else str(game_id)
+        return LiveStream(core, f"live {game_id or 'by token'}", game, has_notices=notices)

@@ -70,8 +70,9 @@ class LiveStream(Generic[Item]):
     'closed'
     """
 
-    def __init__(self, core: CoreStream, title: str, game_id: str | None = None) -> None:
+    def __init__(self, core: CoreStream, title: str, game_id: str | None = None, *, has_notices: bool = True) -> None:
         self._core = core
+        self._has_notices = has_notices
         self._title = title
         self._game_id = game_id
         self._life = _Life(core)
@@ -233,7 +234,8 @@ class LiveStream(Generic[Item]):
             feed: also serve the feed.
             delay_s: show the game as it was this many seconds ago, like delayed pictures.
 
-        Raises `OSError` if the port is in use, and `ValueError` for another host without a token.
+        Raises `OSError` if the port is in use, and `ValueError` for another host without a token, or for a stream
+        without notices, of which the page could not say whether it is stale.
 
         >>> with client.live(live_game_id).serve(feed=True) as page:
         ...     page
@@ -242,6 +244,8 @@ class LiveStream(Generic[Item]):
         from ._page import LivePage, PageOptions
 
         self._life.check_not_ended()
+        if not self._has_notices:
+            raise ValueError("a page shows gaps and lost connections: open its stream without notices=False")
         options = PageOptions(host, port, token, has_feed=feed, delay_s=as_seconds(delay_s))
         return LivePage(self, _checked_score(score), options)
 
