@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 import tracemalloc
@@ -359,3 +360,35 @@ def test_while_a_gap_is_open_only_what_closes_it_leaves_a_player_out() -> None:
     assert score_of(before, gap(1, 2), partial, partial).stale
     closed = sideline.live.Recovered(gap(1, 2), (whole(30, p7=12),), later(29))
     assert points_of(before, gap(1, 2), partial, closed) == {0: None, 7: 12, 8: None, 9: 0}, "zeros may be left out, and a total is never an old one"
+
+
+def change(version: int, seconds: float, **values: float) -> sideline.Update:
+    """A stats message of player 7 with a version."""
+    data = {"occurred_at": 1000 + version, "team_id": 1, "player_id": 7, "version": version, "stats": values}
+    return update({"type": "stats", "data": data}, seconds)
+
+
+def test_a_late_message_brings_the_codes_of_which_there_is_nothing_newer() -> None:
+    messages = [change(4, 0, PTS=2, AST=0), change(5, 0.1, PTS=4, FG=2), change(6, 0.2, AST=1), change(7, 0.3, PTS=3, FG=1), change(7, 0.3, REB=1)]
+    for order in itertools.permutations(messages):
+        score = score_of(*order, *order[:2])
+        (row,) = score.table().to_dicts()
+        assert (row["PTS"], row["FG"], row["AST"], row["REB"], row["version"]) == (3, 1, 1, 1, 7), order
+        assert score.ignored >= 2
+
+
+def test_a_whole_line_is_the_newest_of_every_code_that_it_leaves_out() -> None:
+    def line(version: int, seconds: float, **values: float) -> sideline.Update:
+        return update({"teams": [{"id": 1, "player_stats": [{"id": 7, "version": version, "stats": values}]}]}, seconds)
+
+    def values(*items: object) -> tuple[Any, ...]:
+        (row,) = score_of(*items).table().to_dicts()
+        return row["PTS"], row["AST"], row["FG"]
+
+    assert values(line(6, 1, PTS=4), change(5, 1.1, AST=1, PTS=2)) == (4, None, None)
+    assert values(line(6, 1, PTS=4), line(5, 1.1, AST=1, PTS=2)) == (4, None, None)
+    assert values(change(7, 1, AST=1), line(6, 1.1, PTS=4, AST=0), change(5, 1.2, FG=2)) == (4, 1, None)
+    assert values(change(4, 1, PTS=2), change(7, 1, AST=1), line(6, 1.1, FG=1)) == (None, 1, 1)
+    assert values(change(8, 1, AST=1), line(6, 1.1, PTS=4), change(7, 1.2, FG=2)) == (4, 1, 2)
+    restart = change(900, 1, PTS=40), change(901, 1, AST=9), line(1, 30, PTS=41, AST=9), change(2, 30.1, AST=10)
+    assert values(*restart) == (41, 10, None)

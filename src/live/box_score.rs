@@ -1,5 +1,5 @@
 //! Maintains the current box score from updates. A message has new values, not increments, and a `version` that orders it:
-//! corrections replace earlier values; late and duplicate messages are ignored (tests/specification.md, facts 8). Pure.
+//! corrections replace earlier values; late and repeated values are ignored (tests/specification.md, facts 8). Pure.
 
 use super::item::{Item, Notice, Update};
 use super::rows::{self, Names, Problem, Row, RowsKind, TEAM_LINE_ID};
@@ -57,7 +57,9 @@ struct TeamLines {
 #[derive(Debug, Clone, Default)]
 struct ScoreLine {
     names: Names,
+    /// The highest version, and that of the last whole line: earlier values of any code are late.
     version: Option<i64>,
+    whole_version: Option<i64>,
     occurred_at: Option<i64>,
     cells: BTreeMap<String, Cell>,
 }
@@ -65,6 +67,7 @@ struct ScoreLine {
 #[derive(Debug, Clone, PartialEq)]
 struct Cell {
     value: Option<f64>,
+    version: Option<i64>,
     from: Moment,
     /// When it was last lowered.
     lowered_at: Option<SystemTime>,
@@ -77,7 +80,7 @@ impl Cell {
     fn after(before: Option<&Cell>, value: Option<f64>, from: Moment) -> Self {
         let is_lower = before.is_some_and(|before| value < before.value);
         let lowered_at = if is_lower { Some(from.at) } else { before.and_then(|before| before.lowered_at) };
-        Cell { value, from, lowered_at, unconfirmed: None }
+        Cell { value, version: before.and_then(|before| before.version), from, lowered_at, unconfirmed: None }
     }
 }
 
@@ -144,9 +147,7 @@ impl BoxScore {
         let from = Moment { at, item: self.items, is_requested: origin != Origin::Stream, is_of_snapshot };
         let changed = self.apply(read, origin, from, update.received_at);
         self.ignored += u64::from(has_rows && !changed && self.unreadable == unreadable);
-        if changed {
-            self.updated_at = self.updated_at.max(Some(update.received_at));
-        }
+        self.updated_at = self.updated_at.max(changed.then_some(update.received_at));
         changed
     }
 
@@ -213,14 +214,11 @@ impl BoxScore {
         let size = rows::text_bytes(names, codes) + team_name.map_or(0, str::len);
         let with_row = if size == 0 { 0 } else { size + *text_bytes.get_or_insert_with(|| self.text_bytes()) };
         let has_room = with_row <= MAX_TEXT_BYTES;
-        if is_known && new.is_empty() && has_room {
-            *text_bytes = text_bytes.map(|bytes| bytes + size);
-            return Ok(());
-        }
         let known: usize = self.teams.values().map(|team| 1 + team.lines.len()).sum();
         let rows = known + usize::from(!is_known) + usize::from(team.is_none());
+        let is_new = !is_known || !new.is_empty();
         // The limits of a table of an empty body.
-        if !has_room || tables::is_too_wide((self.codes.len() + new.len()).max(1), rows, 0) {
+        if !has_room || (is_new && tables::is_too_wide((self.codes.len() + new.len()).max(1), rows, 0)) {
             let beside =
                 format!("{known} rows and {} codes, with texts of {} bytes", self.codes.len(), self.text_bytes());
             return Err(Problem::new("$", format!("no table has room for it beside {beside}")));
@@ -231,7 +229,7 @@ impl BoxScore {
     }
 
     /// The lines that a state leaves out of a team are unknown: its total in one that was requested, players in one that closed a gap,
-    /// and either where two snapshots of the stream in a row lack them. Their version stays: earlier messages remain late.
+    /// and either where two snapshots of the stream in a row lack them. Earlier messages remain late.
     fn forget_absent(&mut self, read: &rows::Rows, origin: Origin, at: SystemTime) -> bool {
         let (is_absent, is_snapshot) = (read.absent(), origin == Origin::Stream && read.is_whole());
         let version = |row: &Row| self.teams.get(&row.team_id)?.lines.get(&row.player_id)?.version;
@@ -252,6 +250,7 @@ impl BoxScore {
                     _ => cell.from.item >= first_item || is_zero(cell),
                 });
                 changed |= line.cells.len() < before;
+                line.whole_version = line.whole_version.max(line.version.filter(|_| line.cells.len() < before));
                 self.staleness.is_doubtful |= line.cells.values().any(|cell| is_of(cell, last));
             }
         }
@@ -302,37 +301,38 @@ impl BoxScore {
 
 impl ScoreLine {
     /// Applies a row; returns whether a value changed.
-    fn apply(&mut self, row: Row, kind: RowsKind, origin: Origin, from: Moment) -> bool {
+    fn apply(&mut self, mut row: Row, kind: RowsKind, origin: Origin, from: Moment) -> bool {
         self.names.update(row.names);
         let has_versions = row.version.is_some() && self.version.is_some();
-        // Without versions, the later message wins. A change of an equal version is a duplicate; a whole line may have more codes.
-        let is_outdated = |(new, known)| match kind {
-            _ if new < known => !self.has_restarted(row.occurred_at, kind, from.at),
-            _ => new == known && kind == RowsKind::Change,
-        };
-        if row.version.zip(self.version).is_some_and(is_outdated) {
-            return false;
+        if has_versions && row.version < self.version && self.has_restarted(row.occurred_at, kind, from.at) {
+            (self.version, self.whole_version) = (None, None);
+            self.cells.values_mut().for_each(|cell| cell.version = None);
         }
-        self.version = row.version.or(self.version);
+        // Without versions, the later message wins. A change of an equal version is a duplicate; a whole line may have more codes.
+        let is_late = |(new, last)| new < last || (new == last && kind == RowsKind::Change);
+        let last_version = |cell: Option<&Cell>| self.whole_version.max(cell.and_then(|cell| cell.version));
+        let is_newer = |cell: Option<&Cell>| !row.version.zip(last_version(cell)).is_some_and(is_late);
+        let (before, codes) = (self.values(), row.stats.iter().map(|(code, _)| code.clone()).collect::<BTreeSet<_>>());
+        row.stats.retain(|(code, _)| is_newer(self.cells.get(code)));
+        self.version = self.version.max(row.version);
         self.occurred_at = self.occurred_at.max(row.occurred_at);
-        let before = self.values();
-        let codes: BTreeSet<&String> = row.stats.iter().map(|(code, _)| code).collect();
         match origin {
-            _ if kind == RowsKind::Change => self.change(row.stats, from),
+            _ if kind == RowsKind::Change => self.change(row.stats, row.version, from),
             Origin::Request { gap, confirmed_until } if !has_versions => {
                 // A code that is zero may be left out.
                 self.cells.retain(|code, cell| cell.from.item >= confirmed_until || codes.contains(code));
-                let left_out = self.cells.keys().filter(|code| !codes.contains(code));
+                let left_out = self.cells.keys().filter(|code| !codes.contains(*code));
                 let zeros: Vec<_> = left_out.map(|code| (code.clone(), Some(0.0))).collect();
                 for (code, value) in zeros.into_iter().chain(row.stats) {
                     self.recover(code, value, from, gap, confirmed_until);
                 }
             }
             _ => {
-                self.cells.retain(|code, _| codes.contains(code));
-                self.change(row.stats, from);
+                self.cells.retain(|code, cell| codes.contains(code) || !is_newer(Some(cell)));
+                self.change(row.stats, row.version, from);
             }
         }
+        self.whole_version = self.whole_version.max(row.version.or(self.version).filter(|_| kind != RowsKind::Change));
         self.values() != before
     }
 
@@ -345,17 +345,17 @@ impl ScoreLine {
     }
 
     /// Takes new values of some codes.
-    fn change(&mut self, stats: Vec<(String, Option<f64>)>, from: Moment) {
+    fn change(&mut self, stats: Vec<(String, Option<f64>)>, version: Option<i64>, from: Moment) {
         for (code, value) in stats {
             let cell = Cell::after(self.cells.get(&code), value, from);
-            self.cells.insert(code, cell);
+            self.cells.insert(code, Cell { version: version.or(cell.version), ..cell });
         }
     }
 
     /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed.
     fn recover(&mut self, code: String, value: Option<f64>, from: Moment, gap: u64, confirmed_until: u64) {
         let requested_at = from.at;
-        let Some(cell) = self.cells.get_mut(&code) else { return self.change(vec![(code, value)], from) };
+        let Some(cell) = self.cells.get_mut(&code) else { return self.change(vec![(code, value)], None, from) };
         let is_before_gap = cell.from.item < confirmed_until;
         let is_before = is_before_gap || cell.from.is_requested || cell.from.at <= requested_at;
         let Some(value) = value.filter(|_| is_before) else { return };

@@ -32,7 +32,7 @@ class LiveBoxScore:
     """The current box score of a game, kept from the items of either stream.
 
     A message has current values: they replace earlier ones and are never added. A correction has a higher `version`;
-    late and repeated messages are ignored. Each row is read on its own: one that is unreadable is left out, counted and
+    late and repeated values are ignored. Each row is read on its own: one that is unreadable is left out, counted and
     named (`unreadable`, `problems`), and all others are applied. What was recovered after a gap never replaces what the
     stream delivered since the request, and lowers a count only if two requests agree. `seed` takes a REST response, at
     the start or after a gap. Its columns are those of `sport`, by default that of the first seed; without a seed it is
