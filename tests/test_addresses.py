@@ -130,8 +130,9 @@ def test_no_token_of_another_service_goes_to_the_documented_websocket(monkeypatc
             for token in (None, "canary-token"):
                 with pytest.raises(sideline.ConfigurationError, match="SIDELINE_WEBSOCKET_URL") as excinfo:
                     client.live("g", token=token)
-                assert address in str(excinfo.value) and "wss://api.shottracker.com" in str(caught.value)
+                assert address in str(excinfo.value) and "wss://api.shottracker.com" in str(excinfo.value)
                 assert "canary" not in str(excinfo.value)
+            assert client.live(token="canary-token").state == "new", "it was issued elsewhere"
         assert not heads
         monkeypatch.setenv("SIDELINE_WEBSOCKET_URL", f"ws://{address}")
         with sideline.Client(username="ann", secret="s3cret", base_url=f"http://{address}") as client, client.live("g") as stream:

@@ -51,7 +51,7 @@ def _statuses(give_up_on: object) -> list[Any]:
 
 
 def _check_websocket_url(core: CoreClient) -> None:
-    """Raise `ConfigurationError` if a token of the service at `base_url` would go to the documented host instead."""
+    """Raise `ConfigurationError` if a token that `base_url` issues would go to the documented host instead."""
     addresses = {name: (urlsplit(value or ""), source) for name, value, source in core.settings()}
     (base, base_source), (websocket, source) = addresses["base_url"], addresses["websocket_url"]
     if source == "default" and base_source != "default" and websocket.hostname != base.hostname:
@@ -223,7 +223,8 @@ class Streams:
             }
             from ..live import LiveStream
 
-            _check_websocket_url(self._core)
+            if game_id is not None:
+                _check_websocket_url(self._core)
             core = _live(self._core, request | {"token": token}, options)
         finally:
             # A traceback with locals must not show it.
