@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -435,3 +436,76 @@ def test_players_have_their_names(second: Service, asks: sideline.Client) -> Non
     # Of tables alone, whoever holds names gives them.
     tables = [possessions.table("possessions"), possessions.table("possession_events")]
     assert metrics.plus_minus(*tables)["player_name"].null_count() == len(metrics.plus_minus(*tables))
+
+
+@pytest.mark.parametrize("metric", POSSESSION_METRICS)
+def test_events_need_their_position_to_count_once(metric: str) -> None:
+    """Without it, two free throws of a player and one event that occurs twice are the same rows."""
+    events = TABLES["possession_events"].drop("position")
+    for rows in (events, [events, events]):
+        with pytest.raises(ValueError, match="possession_events is not a table possession_events.*lacks position"):
+            getattr(metrics, metric)(TABLES["possessions"], rows)
+
+
+@pytest.mark.parametrize(("name", "text"), [("details", "FG,PTS"), ("is_3point", "yes")])
+def test_a_column_of_events_as_text_is_named(name: str, text: str) -> None:
+    events = TABLES["possession_events"].with_columns(pl.lit(text).alias(name))
+    with pytest.raises(ValueError, match=f"possession_events: the column {name} is of type String; it must have values of"):
+        metrics.ratings(TABLES["possessions"], events)
+
+
+def test_flags_of_threes_may_be_numbers() -> None:
+    possessions, events = TABLES["possessions"], TABLES["possession_events"].with_columns(is_3point=pl.lit(True))
+    assert metrics.ratings(possessions, events.cast({"is_3point": pl.Int64})).equals(metrics.ratings(possessions, events))
+
+
+@pytest.mark.parametrize("name", ["start_game_clock_s", "end_game_clock_s"])
+def test_a_clock_as_text_is_read_or_named(name: str) -> None:
+    possessions = TABLES["possessions"]
+    assert metrics.minutes(possessions.cast({name: pl.String})).equals(metrics.minutes(possessions))
+    with pytest.raises(ValueError, match=f"possessions: the column {name} is of type String"):
+        metrics.minutes(possessions.with_columns(pl.lit("20:00").alias(name)))
+
+
+@pytest.mark.parametrize("name", ["team_id", "possession"])
+def test_a_fraction_is_no_id(name: str) -> None:
+    possessions = TABLES["possessions"].with_columns(pl.col(name).cast(pl.Float64) + 0.5)
+    with pytest.raises(ValueError, match=f"possessions: the column {name} is of type Float64"):
+        metrics.minutes(possessions)
+
+
+@contextmanager
+def suppress_refusal(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        if f"cannot be grouped by {name}: " not in str(error):
+            raise
+
+
+def _frames_with(name: str, value: str) -> dict[str, pl.DataFrame]:
+    return {table: frame if name in frame.columns else frame.with_columns(pl.lit(value).alias(name)) for table, frame in TABLES.items()}
+
+
+METRIC_TABLES = {
+    **dict.fromkeys(("shooting", "effective_field_goal", "true_shooting"), ("box_score",)),
+    **dict.fromkeys(("four_factors", "usage", "per_36"), ("box_score", "possessions")),
+    **dict.fromkeys(("minutes", "possession_count", "pace"), ("possessions",)),
+    **dict.fromkeys(("ratings", "plus_minus", "on_off", "lineups"), ("possessions", "possession_events")),
+}
+
+
+@pytest.mark.parametrize("metric", METRIC_TABLES)
+def test_a_column_of_the_caller_groups_by_its_own_values(metric: str) -> None:
+    """Its name may be that of a column of the result, or of one that the metric adds on its way."""
+    function = getattr(metrics, metric)
+    results = function(*(TABLES[table] for table in METRIC_TABLES[metric])).columns
+    internal = ("opponent", "own", "other", "one", "none", "ids", "teams", "five", "lineup", "n", "fifth", "is_listed")
+    internal += ("team_FGA", "other_REB", "opponent_FG", "points", "points_whole", "seconds", "own_TO", "minutes", "reason", "worth", "codes", "against")
+    for name in dict.fromkeys((*internal, *results)):
+        if name in ("team_id", "player_id"):
+            continue
+        frames = [_frames_with(name, "A")[table] for table in METRIC_TABLES[metric]]
+        with suppress_refusal(name):
+            assert set(function(*frames, by=name)[name]) == {"A"}, name
+    assert set(function(*(_frames_with("quarter", "A")[table] for table in METRIC_TABLES[metric]), by="quarter")["quarter"]) == {"A"}

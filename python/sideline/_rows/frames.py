@@ -214,20 +214,29 @@ def with_plain_types(frame: "polars.DataFrame") -> "polars.DataFrame":
 
 
 def _plain(argument: str, frame: "polars.DataFrame") -> "polars.DataFrame":
-    """Return a frame whose ids and flags have the types of the service's tables, which joins need."""
+    """Return a frame whose ids, flags and clocks have the types of the service's tables, which joins and sums need."""
     pl = library("polars", "polars")
     ids = pl.List(pl.Int64)
     kinds = {"team_id": pl.Int64, "player_id": pl.Int64, "possession": pl.Int32, "is_team_total": pl.Boolean}
-    kinds |= {"player_ids": ids, "opposing_player_ids": ids}
+    kinds |= {"player_ids": ids, "opposing_player_ids": ids, "details": pl.List(pl.String), "is_3point": pl.Boolean}
+    kinds |= dict.fromkeys(("start_game_clock_s", "end_game_clock_s"), pl.Float64)
     frame = with_plain_types(frame).with_columns(pl.col(pl.Decimal).cast(pl.Float64))
     for name in (name for name in kinds if name in frame.schema):
         try:
-            frame = frame.with_columns(pl.col(name).cast(kinds[name]))
-        except pl.exceptions.PolarsError:
+            frame = frame.with_columns(_exact_cast(frame[name], kinds[name]))
+        except (pl.exceptions.PolarsError, ValueError):
             raise ValueError(
                 f"{argument}: the column {name} is of type {frame.schema[name]}; it must have values of {kinds[name]}"
             ) from None
     return frame
+
+
+def _exact_cast(values: "polars.Series", kind: Any) -> "polars.Series":
+    """Cast a column; raises if an id has a fraction, which a cast cuts off."""
+    typed_values = values.cast(kind)
+    if kind.is_integer() and values.dtype.is_float() and (typed_values != values).any():
+        raise ValueError("fractions")
+    return typed_values
 
 
 def terms(predicate: "polars.Expr") -> "list[polars.Expr]":

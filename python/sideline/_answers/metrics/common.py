@@ -16,6 +16,15 @@ else:
 ROW_KEY = ("team_id", "player_id", "is_team_total")
 BOX_COLUMNS = {"player_stats": (*ROW_KEY, "stat", "value"), "box_score": ROW_KEY, "game_box_score": ROW_KEY}
 SUM_COLUMNS = ("possessions", "opponent_possessions", "points", "opponent_points", "seconds")
+_ADDED_COLUMNS = """
+possessions opponent_possessions points opponent_points seconds minutes pace plus_minus reason lineup
+offensive_rating defensive_rating net_rating net_rating_difference player_name player_names
+effective_field_goal true_shooting turnover_rate offensive_rebound_rate free_throw_rate
+usage assist_share rebound_share own other opponent teams one none ids five n fifth is_listed
+"""
+"""Columns of results and of their computation."""
+
+_ADDED_PREFIXES = ("on_", "off_", "opponent_", "team_", "other_")
 
 
 class MissingStat(SidelineError, ValueError):
@@ -60,7 +69,7 @@ def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[
         keys = [name for name in lines.columns if name not in ("stat", "value")]
         parts.append(check_once(lines, (*ROW_KEY, "stat")).pivot("stat", index=keys, values="value"))
     boxes = check_once(library("polars", "polars").concat(parts, how="diagonal_relaxed"), ROW_KEY)
-    check_columns(boxes, "box_score", by)
+    check_columns(boxes, "box_score", by, codes)
     missing = [code for code in codes if code not in boxes.columns or boxes[code].is_null().all()]
     if missing:
         raise MissingStat(measure, missing)
@@ -99,8 +108,14 @@ def line_keys(by: Sequence[str]) -> list[str]:
     return [*(name for name in by if name != "player_id"), "team_id", "player_id"]
 
 
-def check_columns(frame: "polars.DataFrame", argument: str, by: Sequence[str]) -> None:
+def check_columns(frame: "polars.DataFrame", argument: str, by: Sequence[str], codes: Sequence[str] = ()) -> None:
+    added_columns = {*_ADDED_COLUMNS.split(), *codes}
     for column in by:
+        names = {column.removesuffix("_whole"), *(column.removeprefix(prefix) for prefix in _ADDED_PREFIXES)}
+        if column in frame.columns and names & added_columns:
+            raise ValueError(
+                f"{argument} cannot be grouped by {column}: metrics have a column of this name; give yours another"
+            )
         if column not in frame.columns or frame[column].null_count():
             hint = "" if column in frame.columns else did_you_mean(column, frame.columns)
             raise ValueError(f"{argument} cannot be grouped by {column}: it is missing, or null in some rows{hint}")

@@ -16,7 +16,8 @@ else:
 POSSESSION_KEY = ("session_id", "team_id", "possession")
 LINEUP_COLUMNS = ("player_ids", "opposing_player_ids", "start_game_clock_s", "end_game_clock_s")
 POSSESSION_COLUMNS = {"possessions": (*POSSESSION_KEY, *LINEUP_COLUMNS)}
-EVENT_COLUMNS = {"possession_events": (*POSSESSION_KEY, "player_id", "possession_type", "details")}
+EVENT_KEY = (*POSSESSION_KEY, "position")
+EVENT_COLUMNS = {"possession_events": (*EVENT_KEY, "player_id", "possession_type", "details")}
 
 
 def check_unique(
@@ -74,10 +75,8 @@ def possessions_with_points(
     if len(frames) < 2:
         raise ValueError("possessions and possession_events are both needed: pass the payload, or both tables")
     check_columns(frames["possessions"], "possessions", by)
-    possessions, events = check_unique(frames["possessions"]), frames["possession_events"]
-    if "position" in events.columns:
-        check_unique(events, "possession_events", (*POSSESSION_KEY, "position"))
-    events = scoring_events(events, measure)
+    possessions = check_unique(frames["possessions"])
+    events = scoring_events(check_unique(frames["possession_events"], "possession_events", EVENT_KEY), measure)
     for session in events.join(possessions, on=POSSESSION_KEY, how="anti")["session_id"]:
         raise ValueError(f"possession_events has a possession of session {session} that is not in possessions")
     fives = possessions.select(*POSSESSION_KEY, "player_ids", "opposing_player_ids")
