@@ -8,6 +8,7 @@ import json
 import pickle
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -186,6 +187,18 @@ def test_a_table_of_a_team_goes_where_its_ids_do(client: sideline.Client) -> Non
     team = client.find_team("mariners")
     games, by_id = (client.matchup(ids, "2026-10-01", "2027-05-01", reference="SHOTTRACKER", gender="MEN") for ids in (team, team["team_id"]))
     assert games.raw == by_id.raw and games.table().num_rows > 0
+
+
+def test_the_ids_of_a_table_do_not_make_dicts_of_its_rows(client: sideline.Client) -> None:
+    texts = [f"text {number}" for number in range(20_000)]
+    table = sideline.Table.from_arrow(pl.DataFrame({"game_id": texts, **{f"column_{number}": texts for number in range(20)}}))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="game_id takes one id, and this Table has 20000"):
+            client.box_score(table)
+        assert tracemalloc.get_traced_memory()[1] < 6_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_list_where_one_id_goes_is_refused_with_what_to_write(game: dict[str, Any], client: sideline.Client) -> None:

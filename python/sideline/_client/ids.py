@@ -21,19 +21,18 @@ def id_columns(name: str, value: object) -> IdColumns | None:
     """Return the ids of a payload, batch or table that has a column of them; `None` for any other value."""
     if not isinstance(value, (Payload, BaseBatch, Table)):
         return None
+    table_name: TableName | None = None
     if isinstance(value, Table):
         names = value.column_names
-        rows = value.to_dicts() if name in names else []
     else:
         from .._rows import SCHEMAS
 
-        table: TableName | None = next((table for table in value.tables if name in SCHEMAS[table].names), None)
+        table_name = next((table for table in value.tables if name in SCHEMAS[table].names), None)
         names = (
             []
-            if table is None
-            else [column for column in dict.fromkeys((name, "game_id")) if column in SCHEMAS[table].names]
+            if table_name is None
+            else [column for column in dict.fromkeys((name, "game_id")) if column in SCHEMAS[table_name].names]
         )
-        rows = value.table(table, columns=names).to_dicts() if table else []
     if name not in names:
         kind = type(value).__name__
         hint = ""
@@ -42,9 +41,12 @@ def id_columns(name: str, value: object) -> IdColumns | None:
         raise TypeError(
             f"{name} is one id, a list or column of ids, or a table with a column {name}: this {kind} has none{hint}"
         )
+    table = value if isinstance(value, Table) else value.table(table_name, columns=names)
+    # By column: a large table as dicts would need many times its memory.
+    ids = table[name]
     games: dict[Any, Any] = {}
-    for row in rows:
-        games[row[name]] = games.get(row[name]) or row.get("game_id")
+    for unit, game in zip(ids, table["game_id"] if "game_id" in names else [None] * len(ids), strict=True):
+        games[unit] = games.get(unit) or game
     has_games = name == "session_id" and "game_id" in names
     return IdColumns(list(games), list(games.values()) if has_games else None)
 
