@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import random
 import re
 import time
@@ -253,7 +255,10 @@ def test_changes_of_a_version_that_never_was_are_refused(archive: sideline.Archi
     archive.sync(**SPAN, tables=["shots"])
     with pytest.raises(ValueError, match="has the versions 0 to"):
         archive.changes(since=100_000)
-    assert repr(archive.changes()).startswith("<sideline.Changes up to version ")
+    changes = archive.changes()
+    assert repr(changes).startswith("<sideline.Changes up to version ")
+    for other in (pickle.loads(pickle.dumps(changes)), copy.deepcopy(changes)):
+        assert (other.version, other["shots"].table()) == (changes.version, changes["shots"].table())
 
 
 def test_five_readers_have_equal_frames(league: Service, archive: sideline.Archive) -> None:

@@ -12,7 +12,6 @@ from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._rows import library
@@ -49,11 +48,9 @@ _BATCH_SIZE = 100
 class State(dict[str, int]):
     """The sequence of each unit's stored body. `then` is the earlier of two states, `now` the later."""
 
-    def __init__(
-        self, sequences: "Iterable[tuple[str, int]]" = (), months: Mapping[str, str] = MappingProxyType({})
-    ) -> None:
+    def __init__(self, sequences: "Iterable[tuple[str, int]]" = (), months: Mapping[str, str] | None = None) -> None:
         super().__init__(sequences)
-        self.months = months
+        self.months = months or {}
         """The month of each unit's body, if it is known."""
 
 
