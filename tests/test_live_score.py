@@ -155,7 +155,11 @@ def test_leaders_are_the_players_with_the_highest_values() -> None:
         {"team_id": 2, "team_name": "Away", "player_id": 8, "player_name": None, "value": 10.0},
     ]
     assert score.leaders("PTS").num_rows == 3
-    assert (score.leaders("AST").num_rows, score.leaders("NO_CODE").num_rows) == (1, 0)
+    assert (score.leaders("AST").num_rows, score.leaders("BLK").num_rows) == (1, 0)
+    for code, hint in {"NO_CODE": "$", "pts": "; did you mean PTS", "REBS": "; did you mean REB", "team_id": "$"}.items():
+        with pytest.raises(ValueError, match=f"no player has a value of {code}{hint}"):
+            score.leaders(code)
+    assert sideline.LiveBoxScore().leaders("NO_CODE").num_rows == 0, "any code may still come"
     with pytest.raises(ValueError, match="count is 0; it must be at least 1"):
         score.leaders("PTS", 0)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._client import Sport, sport_of
 from .._core import CoreBoxScore, Payload, Table, Update
+from .._rows import did_you_mean
 from ..errors import DecodeError
 from ._notices import NOTICES, Gap
 from ._situation import Side, Situation, clock_seconds
@@ -133,7 +134,7 @@ class LiveBoxScore:
         """Return the players with the highest values of a stat code, the highest first: the table `live_leaders`.
 
         Its columns are `team_id`, `team_name`, `player_id`, `player_name` and `value`. Players without a value are left
-        out.
+        out. Raises `ValueError` for a code that is not documented and that no row has, once there are rows.
 
         >>> score = sideline.LiveBoxScore(client.team_game_stats(team_id, game_id=game_id))
         >>> score.leaders("PTS", 3).num_rows
@@ -141,7 +142,12 @@ class LiveBoxScore:
         """
         if count < 1:
             raise ValueError(f"count is {count}; it must be at least 1")
-        return self._core.leaders(stat, count)
+        leaders = self._core.leaders(stat, count)
+        if not leaders.num_rows and (table := self._core.table()).num_rows:
+            codes = table.column_names[table.column_names.index("games_played") + 1 :]
+            if stat not in codes:
+                raise ValueError(f"no player has a value of {stat}{did_you_mean(stat, codes)}")
+        return leaders
 
     @property
     def stale(self) -> bool:
