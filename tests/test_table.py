@@ -286,6 +286,12 @@ def test_a_table_without_rows_says_so() -> None:
     assert "0 rows" in empty._repr_html_()
 
 
+def test_small_and_large_numbers_are_shown_as_what_they_are() -> None:
+    values = [0.0042, -0.0042, 0.0, -0.0, 0.25, 1234.5, 1.5e300, -2.5e-9, float("nan")]
+    table = sideline.Table.from_arrow(pl.DataFrame({"share": values}))
+    assert str(table).split()[-9:] == ["0.0042", "-0.0042", "0", "0", "0.25", "1234.5", "1.5e+300", "-2.5e-09", "nan"]
+
+
 def test_a_wide_table_is_cut_and_says_so(client: sideline.Client, session_id: str) -> None:
     possessions = client.possessions(session_id).table("possessions")
     html = possessions._repr_html_()

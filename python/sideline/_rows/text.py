@@ -15,6 +15,9 @@ MAX_ROWS = 10
 DEFAULT_LINE_LENGTH = 120
 """Characters of a line if the terminal does not state its width."""
 
+_MIN_FIXED, _MAX_FIXED = 0.005, 1e16
+"""Magnitudes that two decimals can show: a smaller one would be 0, and a larger one has digits that are not exact."""
+
 NAME_COLUMNS = (
     *("team_name", "home_team_name", "away_team_name"),
     *("player_name", "first_name", "last_name", "display_name", "name"),
@@ -56,7 +59,10 @@ def cell(value: Any) -> str:
         text: str = value.replace(tzinfo=None).isoformat(" ", "seconds")
         return text
     if isinstance(value, float):
-        return f"{value:.2f}".rstrip("0").rstrip(".")
+        if value and not _MIN_FIXED <= abs(value) < _MAX_FIXED:
+            return f"{value:.2g}"
+        # The sum makes 0 of -0.
+        return f"{value + 0.0:.2f}".rstrip("0").rstrip(".")
     if isinstance(value, list):
         return " ".join(cell(element) for element in value)
     return visible(str(value))
