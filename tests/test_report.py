@@ -18,7 +18,7 @@ from service import Service
 
 import sideline
 from sideline.archive import SEVERITY, ArchiveReport
-from sideline.archive._html_report import MEANINGS, _heat, last_report_time
+from sideline.archive._html_report import MEANINGS, _heat, _table, last_report_time
 from sideline.cli import main
 from views import Page
 
@@ -92,6 +92,11 @@ def test_an_incomplete_share_is_never_shown_as_100_percent() -> None:
     assert [(share["level"], share["percent"]) for share in shares if share] == [(4, "100%"), (3, "99%"), (0, "0%")]
     assert shares[1] == {"level": 3, "have": "999", "all": "1,000", "percent": "99%"}
     assert _heat(None) is None
+
+
+def test_ids_are_shown_as_they_are_written() -> None:
+    table = _table("Findings", ("rule", "player_id", "player", "team_id", "rows"), [("sums", 200142, 200143, None, 12345)])
+    assert [cell["text"] for cell in table["rows"][0]] == ["sums", "200142", "200143", "", "12,345"]
 
 
 def test_times_are_those_of_the_readers_zone(holed: sideline.Archive, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

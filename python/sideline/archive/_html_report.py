@@ -379,15 +379,15 @@ def _table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], total: int | None = None
 ) -> dict[str, Any]:
     """Return a table whose first column has the row headers; numbers are aligned to the right."""
-    cells = [
-        [{"text": _value(value), "is_number": bool(_NUMBER.fullmatch(_value(value)))} for value in row] for row in rows
-    ]
+    texts = [[_value(head, value) for head, value in zip(heads, row, strict=True)] for row in rows]
+    cells = [[{"text": text, "is_number": bool(_NUMBER.fullmatch(text))} for text in row] for row in texts]
     left = (total or len(cells)) - len(cells)
     return {"caption": caption, "heads": list(heads), "rows": cells, "more": f"{left:,}" if left > 0 else ""}
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
+def _value(head: str, value: Any) -> str:
+    is_id = head == "player" or head.endswith("_id")
+    if isinstance(value, int) and not isinstance(value, bool) and not is_id:
         return f"{value:,}"
     return shorten(cell(value), 200)
 
