@@ -210,3 +210,12 @@ def test_clips_are_a_table() -> None:
 def test_a_duration_that_is_no_number_is_refused(duration: str) -> None:
     with pytest.raises(ValueError, match=duration):
         sideline.clips(shots(10), [video()], **{duration: float("nan")})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("hls_video_start_timestamp", "2026-11-01T00:00:00Z"), ("hls_duration", "long"), ("hls_start_offset", "none"), ("hls_video_delay_ms", "none")],
+)
+def test_a_field_of_a_video_that_is_no_number_is_named(name: str, value: str) -> None:
+    with pytest.raises(ValueError, match=f"videos: {name} is {value!r}; it must be a "):
+        sideline.clips(shots(10), [video() | {name: value}])

@@ -188,6 +188,14 @@ def test_rosters_bring_the_names_of_their_teams(client: sideline.Client, service
         assert all(row["player_id"] == row["id"] for row in found)
 
 
+def test_an_empty_text_is_a_missing_birth_date() -> None:
+    """CSV has no other nulls."""
+    own_players = players((1, 10, "Jo", "Smith", "4")).with_columns(born=pl.lit("2004-02-01"))
+    for born in (None, "", " "):
+        [row] = sideline.crosswalk(own_players, pl.DataFrame({"name": ["Jo Smith"], "born": [born]}), birth_date="born").to_dicts()
+        assert (row["player_id"], row["method"]) == (1, "name")
+
+
 def test_missing_columns_and_dates_are_refused_with_what_to_write() -> None:
     ours, other = players((1, 10, "Jo", "Smith", "4")), pl.DataFrame({"name": ["Jo Smith"], "club": ["Bears"], "born": ["2.1.2004"]})
     for options, text in [

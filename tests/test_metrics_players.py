@@ -509,3 +509,11 @@ def test_a_column_of_the_caller_groups_by_its_own_values(metric: str) -> None:
         with suppress_refusal(name):
             assert set(function(*frames, by=name)[name]) == {"A"}, name
     assert set(function(*(_frames_with("quarter", "A")[table] for table in METRIC_TABLES[metric]), by="quarter")["quarter"]) == {"A"}
+
+
+def test_the_kind_is_that_of_the_first_parameter_in_any_order_of_keywords() -> None:
+    possessions, events = TABLES["possessions"], TABLES["possession_events"]
+    pandas = library("pandas")
+    frame = sideline.metrics.game_state(possession_events=events, possessions=possessions.to_pandas())  # type: ignore[call-overload]
+    assert isinstance(frame, pandas.DataFrame)
+    assert isinstance(sideline.metrics.minutes(by="session_id", possessions=possessions), pl.DataFrame)  # type: ignore[call-overload]

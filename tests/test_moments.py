@@ -160,6 +160,14 @@ def test_times_and_durations_that_are_no_times_are_refused(positions: sideline.P
                 moments(rows, positions, **{name: duration})
 
 
+@pytest.mark.parametrize("name", ["x", "y", "z"])
+def test_positions_as_text_are_refused(name: str, positions: sideline.Payload, client: sideline.Client, session_id: str) -> None:
+    frame = positions.to_polars().with_columns(pl.lit("3 m").alias(name))
+    for locations in (frame, frame.lazy()):
+        with pytest.raises(ValueError, match=f"locations: the column {name} is of type String; it must have numbers"):
+            moments(near(client, session_id, positions), locations)
+
+
 @pytest.mark.parametrize("kind", [pl.Int32, pl.Int64, pl.UInt64, pl.Float64])
 def test_session_ids_that_are_no_texts_are_refused(kind: Any, positions: sideline.Payload, client: sideline.Client, session_id: str) -> None:
     shots, frames = near(client, session_id, positions), positions.to_polars()

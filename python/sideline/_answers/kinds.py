@@ -61,6 +61,8 @@ class KeepsKind(Protocol[P]):
 def keeps_kind(function: "Callable[Concatenate[Source, P], polars.DataFrame]") -> KeepsKind[P]:
     """Make a function that returns a polars frame return the kind of its first argument."""
 
+    first = function.__code__.co_varnames[0]
+
     @wraps(function)
     def wrapper(*args: Any, **options: Any) -> Any:
         if isinstance(options.get("stats"), str):
@@ -68,7 +70,7 @@ def keeps_kind(function: "Callable[Concatenate[Source, P], polars.DataFrame]") -
         if "by" in options:
             options["by"] = grouping(options["by"])
         frame = function(*args, **options)
-        return of_kind(args[0] if args else next(iter(options.values())), function.__name__, frame)
+        return of_kind(args[0] if args else options[first], function.__name__, frame)
 
     return wrapper
 

@@ -429,7 +429,8 @@ def _jersey(value: object) -> str | None:
 def _day(value: object) -> str | None:
     if isinstance(value, date | datetime):
         return value.isoformat()[:10]
-    text = str(value).strip()[:10]
+    if not (text := str(value).strip()[:10]):
+        return None
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError:

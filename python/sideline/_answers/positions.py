@@ -151,6 +151,9 @@ def _locations(source: object) -> "polars.LazyFrame":
     _check_session_ids("locations", frame_schema["session_id"])
     if not isinstance(frame_schema["t"], pl.Datetime):
         raise ValueError(f"locations: the column t is of type {frame_schema['t']}; it must have times")
+    for name in ("x", "y", "z"):
+        if name in frame_schema and not (frame_schema[name].is_numeric() or frame_schema[name] == pl.Null):
+            raise ValueError(f"locations: the column {name} is of type {frame_schema[name]}; it must have numbers")
     optional = {"type": pl.String, "team_id": pl.Int64, "z": pl.Float64}
     columns = [
         pl.col(name) if name in frame_schema else pl.lit(None, kind).alias(name) for name, kind in optional.items()

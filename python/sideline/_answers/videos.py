@@ -28,6 +28,8 @@ _ADDRESS = re.compile(r"https?://[^\s|]+", re.IGNORECASE)
 _CONTROL = re.compile(r"[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not allow, or that a playlist reads as the end of a line."""
 
+_NUMBERS = ("hls_video_delay_ms", "hls_start_offset", "hls_duration")
+
 _PLAYERS = ("player_id", "player_ids", "ball_handler_player_id", "screener_player_ids")
 
 
@@ -286,17 +288,19 @@ def _videos(source: object, offset: float) -> list[_Video]:
             raise ValueError(f"videos has no column {' and '.join(missing)}; it has {', '.join(raw)}")
         if not row["hls_file"] or row["hls_video_start_timestamp"] is None:
             continue
-        delay = (row.get("hls_video_delay_ms") or 0) / 1000
-        groups.setdefault((row["hls_file"], _seconds(row["hls_video_start_timestamp"]) - delay - offset), []).append(
-            row
-        )
+        for name in _NUMBERS:
+            row[name] = _number(name, row.get(name))
+        start = row["hls_video_start_timestamp"]
+        start = start if isinstance(start, datetime) else _number("hls_video_start_timestamp", start)
+        zero = _seconds(start) - (row["hls_video_delay_ms"] or 0) / 1000 - offset
+        groups.setdefault((row["hls_file"], zero), []).append(row)
     return [
         _Video(
             address,
             game_ids=frozenset(str(row["game_id"]) for row in group if row.get("game_id")),
             session_ids=frozenset(str(row["session_id"]) for row in group if row.get("session_id")),
             zero=zero,
-            start=min(float(row.get("hls_start_offset") or 0) for row in group),
+            start=min(row["hls_start_offset"] or 0.0 for row in group),
             end=max(_end(row) for row in group),
         )
         for (address, zero), group in groups.items()
@@ -304,8 +308,16 @@ def _videos(source: object, offset: float) -> list[_Video]:
 
 
 def _end(row: Mapping[str, Any]) -> float:
-    duration = row.get("hls_duration")
-    return float("inf") if duration is None else float(row.get("hls_start_offset") or 0) + float(duration)
+    duration = row["hls_duration"]
+    return float("inf") if duration is None else (row["hls_start_offset"] or 0.0) + float(duration)
+
+
+def _number(name: str, value: Any) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError):
+        kind = "time or epoch milliseconds" if name.endswith("timestamp") else "number"
+        raise ValueError(f"videos: {name} is {value!r}; it must be a {kind}") from None
 
 
 def _seconds(time: Any) -> float:
