@@ -144,6 +144,14 @@ SCOPES: dict[str, Any] = {
     "with s as (from shots where game_id = 'a') from s, games g where g.game_id = s.game_id": {"shots": {"a"}, "games": None},
     "from games g where exists (from shots s where s.game_id = g.game_id) and g.game_id = 'a'": {"games": {"a"}, "shots": None},
     "from games where game_id = 'a' and game_id in (select game_id from shots where points = 2)": {"games": {"a"}, "shots": None},
+    "from shots s anti join games g on s.points = g.home_team_id where game_id = 'a'": {"shots": {"a"}, "games": None},
+    "from shots s semi join games g on s.points = g.home_team_id where game_id = 'a'": {"shots": {"a"}, "games": None},
+    "from shots s anti join games g using (game_id) where game_id = 'a'": {"shots": {"a"}, "games": {"a"}},
+    "from shots as s(x), games where game_id = 'a'": {"shots": None, "games": {"a"}},
+    "from shots as s(x) where x = 'a'": {"shots": None},
+    "from shots s join shots t using (game_id) join games g on g.home_team_id > 0 where game_id = 'a'": {"shots": {"a"}, "games": None},
+    "from games g semi join shots s on s.points = 3 join games h using (game_id) where h.game_id = 'a'": {"games": {"a"}, "shots": None},
+    "from shots s natural join shots t cross join games g where game_id = 'a'": {"shots": None, "games": None},
     "select 1": {},
 }
 

@@ -18,6 +18,9 @@ Scope = Mapping[str, Set[str] | None]
 _DYNAMIC_FUNCTIONS = {"query", "query_table"}
 """Functions that read tables by computed names."""
 
+_FILTERS = {"SEMI", "ANTI"}
+"""Joins of which only the left side has columns."""
+
 
 def read_scope(connection: "duckdb.DuckDBPyConnection", query: str) -> Scope:
     """Return the scope of one `select`. A table is narrowed only where the tree proves it."""
@@ -63,7 +66,7 @@ def _tables(tree: Node) -> Iterator[tuple[str, Set[str] | None]]:
 def _narrow(select: Node) -> dict[int, Set[str]]:
     """Return the games of the tables after one `from`, by the identity of their nodes, where `where` proves them."""
     joins, tables = _joins_and_tables(select.get("from_table"))
-    aliases = [(table.get("alias") or table["table_name"]).lower() for table in tables]
+    aliases = list(map(_alias, tables))
     # Sets of tables with equal game ids.
     groups = [{alias} for alias in aliases]
 
@@ -72,9 +75,15 @@ def _narrow(select: Node) -> dict[int, Set[str]]:
         groups[:] = [group for group in groups if not group & names]
         groups.append(set().union(*merged_groups))
 
+    # A name without a table is of the only one that has it, or the column that tables share.
+    owners_of_name = set(map(_alias, _visible_tables(select.get("from_table"))))
     for join in joins:
         if "game_id" in (name.lower() for name in join.get("using_columns") or ()):
-            merge({(table.get("alias") or table["table_name"]).lower() for table in _joins_and_tables(join)[1]})
+            shared = {_alias(table) for side in ("left", "right") for table in _visible_tables(join[side])}
+            merge(shared)
+            owners_of_name &= shared
+        elif join["ref_type"] == "NATURAL":
+            owners_of_name.clear()
     games: dict[str, Set[str]] = {}
     conditions = [select.get("where_clause"), *(join.get("condition") for join in joins)]
     for place, condition in enumerate(conditions):
@@ -84,8 +93,7 @@ def _narrow(select: Node) -> dict[int, Set[str]]:
             if len(owners) == 2 and not values and None not in owners:
                 merge({owner for owner in owners if owner is not None})
             elif len(owners) == 1 and values and place == 0:
-                # A name without a table is of the only one that has it, or of tables with equal ids.
-                for alias in aliases if owners[0] is None else [owners[0]]:
+                for alias in owners_of_name if owners[0] is None else [owners[0]]:
                     games[alias] = games[alias] & values if alias in games else values
     by_alias: dict[str, list[int]] = defaultdict(list)
     for alias, table in zip(aliases, tables, strict=True):
@@ -99,11 +107,25 @@ def _narrow(select: Node) -> dict[int, Set[str]]:
 
 
 def _joins_and_tables(node: Node | None) -> tuple[list[Node], list[Node]]:
-    """Return the joins and the tables of one `from`, without those of subqueries."""
+    """Return the joins and the tables of one `from`, without those of subqueries or with renamed columns."""
     if node is None or node.get("type") != "JOIN":
-        return [], [node] if node is not None and node.get("type") == "BASE_TABLE" else []
+        is_table = node is not None and node.get("type") == "BASE_TABLE" and not node.get("column_name_alias")
+        return [], [node] if node is not None and is_table else []
     sides = [_joins_and_tables(node.get(side)) for side in ("left", "right")]
     return [node, *sides[0][0], *sides[1][0]], [*sides[0][1], *sides[1][1]]
+
+
+def _visible_tables(node: Node | None) -> list[Node]:
+    """Return the tables of one `from` whose columns are there after it."""
+    if node is None or node.get("type") != "JOIN":
+        return _joins_and_tables(node)[1]
+    sides = ("left",) if node["join_type"] in _FILTERS else ("left", "right")
+    return [table for side in sides for table in _visible_tables(node.get(side))]
+
+
+def _alias(table: Node) -> str:
+    name: str = table.get("alias") or table["table_name"]
+    return name.lower()
 
 
 def _terms(condition: Node | None) -> Iterator[Node]:
