@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from random import Random
 from typing import Any
 
 import pytest
@@ -517,3 +518,25 @@ def test_the_kind_is_that_of_the_first_parameter_in_any_order_of_keywords() -> N
     frame = sideline.metrics.game_state(possession_events=events, possessions=possessions.to_pandas())  # type: ignore[call-overload]
     assert isinstance(frame, pandas.DataFrame)
     assert isinstance(sideline.metrics.minutes(by="session_id", possessions=possessions), pl.DataFrame)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("seed", [9, 74, 166, 249])
+def test_no_field_goal_of_a_mate_is_no_share_whatever_the_minutes_sum_to(seed: int) -> None:
+    """Player 11 plays throughout and makes all field goals: the others' 0 is a difference of two sums."""
+    dice, clock, rows = Random(seed), 600.0, []
+    others = [21, 22, 23, 24, 25]
+    for number in range(7):
+        length, fifth_player = round(dice.uniform(5, 30), 1), 15 if number % 2 else 16
+        sides = ([11, 12, 13, 14, fifth_player], others) if number % 2 else (others, [11, 12, 13, 14, fifth_player])
+        row = {"session_id": "S", "team_id": 2 - number % 2, "possession": number, "start_game_clock_s": clock, "end_game_clock_s": clock - length}
+        rows.append({**row, "player_ids": sides[0], "opposing_player_ids": sides[1]})
+        clock -= length
+    codes = {"FGA": 9.0, "FTA": 1.0, "TO": 1.0, "AST": 1.0, "REB": 1.0}
+    keys = [(1, 0, 7.0), (1, 11, 7.0), (2, 0, 3.0), (2, 21, 3.0)]
+    box = pl.DataFrame(
+        [
+            {"session_id": "S", "team_id": team, "player_id": player, "is_team_total": not player, "FG": field_goals, **codes}
+            for team, player, field_goals in keys
+        ]
+    )
+    assert metrics.usage(box, pl.DataFrame(rows)).filter(pl.col("player_id") != 0)["assist_share"].to_list() == [None, None]

@@ -203,7 +203,8 @@ def usage(
         "player_id",
         "minutes",
         usage=share(count_ends("") * of_team, minutes_played * count_ends("team_")),
-        assist_share=share(pl.col("AST"), mates),
+        # Minutes are sums of fractions, so the difference may miss 0 by their last digits.
+        assist_share=share(pl.col("AST"), pl.when(mates > 1e-9).then(mates)),
         rebound_share=share(pl.col("REB") * of_team, rebounds),
         reason=pl.coalesce(
             "reason",
