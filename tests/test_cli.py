@@ -323,3 +323,21 @@ def test_the_scripts_of_other_shells_have_every_command_and_option(shell: str, c
 def test_a_closed_standard_output_is_no_error() -> None:
     ran = subprocess.run([*COMMAND, "completion", "bash"], stderr=subprocess.PIPE, text=True, preexec_fn=lambda: os.close(1), timeout=30)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "ascii:surrogateescape", "latin-1"])
+def test_an_output_without_a_character_gets_its_escape(encoding: str, tmp_path: Path) -> None:
+    """Names have every script, and a standard output of Windows or of another locale does not."""
+    name = "\u017dak \U0001f600.txt"
+    (tmp_path / "manifest.json").write_text('{"format": 1, "tables": {}}')
+    (tmp_path / name).touch()
+
+    def output(*arguments: str) -> str:
+        env = {**os.environ, "PYTHONIOENCODING": encoding, "SIDELINE_USERNAME": name, "SIDELINE_BASE_URL": "http://127.0.0.1:9"}
+        done = subprocess.run([*COMMAND, *arguments], env=env, capture_output=True, timeout=60)
+        assert (done.returncode, done.stderr) == (1, b"")
+        return done.stdout.decode("ascii")
+
+    assert output("verify", str(tmp_path)) == "\\u017dak \\ud83d\\ude00.txt: additional\n"
+    checks = json.loads(output("doctor", "--json"))["checks"]
+    assert f"{name} from SIDELINE_USERNAME" in [check["found"] for check in checks]

@@ -24,6 +24,7 @@ from . import (
     _verify,
 )
 from ._exits import Exit
+from ._output import escape_missing_characters
 from ._parser import Parser, discard, print_error
 
 __all__ = ["main"]
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if getattr(sys, name) is None:  # closed before the start
             null = os.open(os.devnull, os.O_WRONLY)
             setattr(sys, name, os.fdopen(null, "w", encoding="utf-8", closefd=False))
+    escape_missing_characters(sys.stdout)
     parser = command_parser()
     args, rest = parser.parse_known_args(arguments)
     args.parser.check_rest(rest)

@@ -1,7 +1,29 @@
 """What commands print for scripts."""
 
+import codecs
 import json
 from datetime import datetime
+from io import TextIOWrapper
+from typing import TextIO
+
+_ESCAPES = "sideline.escapes"
+
+
+def escape_missing_characters(output: TextIO) -> None:
+    """Write characters that the encoding of an output lacks as JSON escapes, which are valid in JSON too."""
+    if not isinstance(output, TextIOWrapper):
+        return
+    is_unicode = output.encoding.lower().startswith("utf")
+    # The locale C lets undecodable bytes of file names through, and a user may have chosen another handler.
+    if output.errors == "strict" or (output.errors == "surrogateescape" and not is_unicode):
+        codecs.register_error(_ESCAPES, _escape)
+        output.reconfigure(errors=_ESCAPES)
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def print_json(content: object) -> None:
