@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -192,6 +193,14 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
 def test_a_dash_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     table().to_csv("-")
     assert "=1+1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", ["-", "/dev/stdout"])
+def test_standard_output_gets_utf_8_as_files_do(path: str) -> None:
+    code = "import sideline; print('before'); sideline.Payload.from_bytes('teams', b'{\"teams\": [{\"id\": 1, \"name\": \"\\xc5\\xbdak\"}]}').table(columns=['team_id', 'name'])"
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", f"{code}.to_csv({path!r}); print('after')"], env=env, capture_output=True, timeout=60)
+    assert (done.stdout.decode(), done.stderr) == ("before\nteam_id,name\n1,\u017dak\nafter\n", b"")
 
 
 def test_a_file_for_excel_has_a_mark_and_no_formulas(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 from tempfile import mkstemp
 from typing import TextIO
@@ -19,8 +20,17 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     """
     target = Path(path)
     if str(path) == "-" or _is_standard_output(target):
-        yield sys.stdout
         sys.stdout.flush()
+        buffer = getattr(sys.stdout, "buffer", None)
+        if buffer is None or sys.stdout.isatty():
+            yield sys.stdout
+            sys.stdout.flush()
+            return
+        file = TextIOWrapper(buffer, encoding="utf-8", newline="")
+        try:
+            yield file
+        finally:
+            file.detach()
         return
     with _replace_by(target) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         yield file
