@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -118,6 +119,36 @@ def test_a_release_that_cannot_be_written_names_its_own_folder(archive: sideline
     monkeypatch.setattr(os, "mkdir", refuse)
     with pytest.raises(PermissionError, match="Permission denied: '.*/release'$"):
         archive.publish(tmp_path / "release")
+
+
+def test_a_release_that_another_process_wrote_meanwhile_is_named(archive: sideline.Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dumps = json.dumps
+
+    def publish_too(*arguments: Any, **options: Any) -> str:
+        if "indent" in options:
+            (tmp_path / "release").mkdir()
+            (tmp_path / "release" / "manifest.json").touch()
+        return dumps(*arguments, **options)
+
+    monkeypatch.setattr(json, "dumps", publish_too)
+    with pytest.raises(OSError, match=r"not empty: '[^']*/release'$"):
+        archive.publish(tmp_path / "release")
+    assert [path.name for path in tmp_path.iterdir()] == ["release"]
+
+
+def test_a_killed_publish_is_removed_by_the_next_and_a_running_one_is_not(archive: sideline.Archive, tmp_path: Path) -> None:
+    code = "import os, sys, time, sideline; sideline.archive._publish._games = lambda rows: (print(flush=True), time.sleep(60)); sideline.Archive(sys.argv[1]).publish(sys.argv[2])"
+    arguments = [sys.executable, "-c", code, archive._store.root, str(tmp_path / "release")]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE) as first:
+        assert first.stdout
+        first.stdout.readline()
+        [remains] = tmp_path.iterdir()
+        archive.publish(tmp_path / "release")
+        assert sorted(tmp_path.iterdir()) == sorted([remains, tmp_path / "release"]), "it runs"
+        first.kill()
+    shutil.rmtree(tmp_path / "release")
+    archive.publish(tmp_path / "release")
+    assert list(tmp_path.iterdir()) == [tmp_path / "release"]
 
 
 # Files.

@@ -1,6 +1,7 @@
 """A published season: plain Parquet files with a manifest by which anybody can verify them."""
 
 import errno
+import glob
 import json
 import os
 import shutil
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 
 _FORMAT = 1
+_SUFFIX = ".publishing"
+"""The end of the name of a folder that is not complete yet."""
 _TABLES = (*TABLES, *ANSWERS, "coverage", "corrections")
 _CHUNK_BYTES = 2**20
 
@@ -40,7 +43,7 @@ def publish(
         raise FileExistsError(f"{target} is not empty: publish into a new folder")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        folder = Path(mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
+        folder, lock = _locked_folder(target)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(target)) from None
     try:
@@ -59,7 +62,45 @@ def publish(
         shutil.rmtree(folder, ignore_errors=True)
         if full := disk_full(error):
             raise OSError(errno.ENOSPC, full, str(target)) from None
+        if isinstance(error, OSError) and str(error.filename).startswith(str(folder)):
+            raise OSError(error.errno, error.strerror, str(target)) from None
         raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked_folder(target: Path) -> tuple[Path, int | None]:
+    """Return a new hidden folder, and a descriptor that locks it while this process lives.
+
+    Folders that a killed process left for the same target are removed.
+    """
+    prefix = f".{target.name[:40]}."
+    for remains in target.parent.glob(f"{glob.escape(prefix)}*{_SUFFIX}"):
+        lock = _lock(remains)
+        if lock is not None:
+            shutil.rmtree(remains, ignore_errors=True)
+            os.close(lock)
+    new_folder = Path(mkdtemp(prefix=prefix, dir=target.parent))
+    lock = _lock(new_folder)
+    # It gets the suffix once it is locked, so that no other process takes it for such a folder.
+    return new_folder.rename(f"{new_folder}{_SUFFIX}"), lock
+
+
+def _lock(folder: Path) -> int | None:
+    """Lock a folder; `None` if it is locked, or where folders cannot be."""
+    try:
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):  # Windows; a folder that no longer exists
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def _write(store: Store, name: str, folder: Path, pseudonyms: "Pseudonyms | None") -> dict[str, Any]:
