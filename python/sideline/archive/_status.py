@@ -423,7 +423,7 @@ def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: 
         return verdict, _waiting(game, clock)
     if is_entry:
         return verdict, "no list has it"
-    has_sessions = any(row["session_id"] is not None for row in game.units)
+    has_sessions = bool(game.sessions) or any(row["session_id"] is not None for row in game.units)
     return verdict, "nothing of it is stored: sync again" if has_sessions else "its event lists no session"
 
 
