@@ -172,6 +172,22 @@ def test_a_game_of_a_teams_box_scores_is_not_counted_twice(client: sideline.Clie
         assert metric([lines, away_stats.to_polars(table).filter(pl.col("team_id") == away)]).height == metric(parts).height
 
 
+def test_a_game_is_not_counted_whole_and_by_period(client: sideline.Client, game: dict[str, Any]) -> None:
+    whole_game, by_period = client.box_score(game["id"]), client.box_score(game["id"], periods=True)
+    for tables in ([whole_game, by_period], [by_period.to_polars(), [whole_game.to_pandas()]]):
+        with pytest.raises(ValueError, match=f"box_score has game {game['id']} twice, whole and by period: pass one of the two"):
+            metrics.shooting(tables)
+    other_game = sideline.Table.from_arrow(whole_game.to_polars().with_columns(game_id=pl.lit("another")), "game_box_score")
+    assert metrics.shooting([other_game, by_period])["PTS"].sum() == 2 * metrics.shooting(whole_game)["PTS"].sum()
+
+
+def test_a_table_of_another_name_is_known_by_its_columns() -> None:
+    possessions, events = (sideline.Table.from_arrow(TABLES[name]) for name in ("possessions", "possession_events"))
+    assert metrics.ratings(possessions, events).equals(metrics.ratings(POSSESSIONS))
+    with pytest.raises(ValueError, match=r"possessions is not a table possessions: it is a table shots"):
+        metrics.minutes(sideline.Table.from_arrow(TABLES["possessions"], "shots"))
+
+
 @pytest.mark.parametrize("metric", [metrics.per_36, metrics.usage])
 def test_a_game_of_a_teams_box_scores_is_that_of_the_possessions(client: sideline.Client, game: dict[str, Any], metric: Any) -> None:
     box = client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"]).to_polars("box_score")

@@ -679,7 +679,7 @@ def scored() -> tuple[pa.Table, pa.Table]:
         row |= {"session_id": row["period"], "game_id": "G", "possession": number, "player_ids": own, "opposing_player_ids": other}
         if number % 3 == 0 or number % 10 == 0:
             details = ["FG", "FG3", "PTS"] if number % 10 == 0 else ["FG", "FG2", "PTS"]
-            key = {name: row[name] for name in ("session_id", "team_id", "possession")}
+            key = {**{name: row[name] for name in ("session_id", "team_id", "possession")}, "position": 0}
             events.append({**key, "player_id": own[0], "possession_type": "FGA", "details": details})
     return pa.Table.from_pylist(rows), pa.Table.from_pylist(events)
 

@@ -171,6 +171,8 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
     frame, any other Arrow table, or a list of them, which are concatenated. A frame without a name is recognised by its
     columns.
     """
+    from .schemas import SCHEMAS
+
     polars = library("polars", "polars")
     if isinstance(source, list | tuple):
         parts = [tables_of(argument, part, tables) for part in source]
@@ -196,12 +198,16 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
     frame = polars.DataFrame(source)
     missing = {name: [column for column in columns if column not in frame.columns] for name, columns in tables.items()}
     name = getattr(source, "name", None) if type(source).__module__ == "sideline" else None
+    if name not in SCHEMAS:
+        # The result of a query, or a table that the caller made.
+        name = None
     fits = [candidate for candidate, lacks in missing.items() if not lacks and name in (None, candidate)]
     if not fits:
-        lacks = "; ".join(
-            f"for {candidate} it lacks {', '.join(lacks)}" for candidate, lacks in missing.items() if lacks
+        lacks = (
+            "; ".join(f"for {candidate} it lacks {', '.join(lacks)}" for candidate, lacks in missing.items() if lacks)
+            or f"it is a table {name}"
         )
-        raise ValueError(f"{argument} is not a table {' or '.join(tables)}{': ' if lacks else ''}{lacks}")
+        raise ValueError(f"{argument} is not a table {' or '.join(tables)}: {lacks}")
     return {fits[0]: _plain(argument, frame)}
 
 

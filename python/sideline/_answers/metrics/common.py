@@ -58,6 +58,7 @@ class MissingStat(SidelineError, ValueError):
 def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[str]) -> "polars.DataFrame":
     """Return box scores with a column for each code."""
     frames = tables_of("box_score", source, BOX_COLUMNS)
+    _check_periods(source)
     if {"box_score", "game_box_score"} <= frames.keys():
         raise ValueError("box_score has rows of sessions and of whole games: pass one of the two")
     rows, lines = frames.get("box_score", frames.get("game_box_score")), frames.get("player_stats")
@@ -95,6 +96,18 @@ def check_once(rows: "polars.DataFrame", keys: Sequence[str]) -> "polars.DataFra
         for value in parts["game_id"].join(parts["session_id"], on=["game_id", "team_id"], how="semi")["game_id"]:
             raise ValueError(f"box_score has game {value} twice, whole and by session: pass one of the two")
     return rows
+
+
+def _check_periods(source: object) -> None:
+    """Raise if one table of a list has a whole game, and another the periods of the same game."""
+    whole_games: set[str] = set()
+    games_by_period: set[str] = set()
+    for part in source if isinstance(source, list | tuple) else ():
+        for frame in tables_of("box_score", part, BOX_COLUMNS).values():
+            if "game_id" in frame.columns and "session_id" not in frame.columns:
+                (games_by_period if "period" in frame.columns else whole_games).update(frame["game_id"].drop_nulls())
+    for value in sorted(whole_games & games_by_period):
+        raise ValueError(f"box_score has game {value} twice, whole and by period: pass one of the two")
 
 
 def unit_of(boxes: "polars.DataFrame") -> str:
