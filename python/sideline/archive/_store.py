@@ -174,7 +174,7 @@ class Store:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the bucket, which has the options, the copies of its logs, and what was read."""
         members = {name: value for name, value in vars(self).items() if name not in ("bucket", "logs")}
-        return {**members, "_kept": {}, "_files": {}, "_objects": {}}
+        return {**members, "_tables": {}, "_files": {}, "_objects": {}}
 
     def open(self, name: str) -> "DeltaTable | None":
         """Return the current table, or `None` if nothing is stored yet."""
