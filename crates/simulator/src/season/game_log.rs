@@ -5,7 +5,7 @@ use super::clocks::ClockFormat;
 use super::corrections::Correction;
 use super::roster::TeamMember;
 use crate::model::possessions::PossessionAttributes;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The players that one side can send onto the court, and their team.
 #[derive(Debug, Clone)]
@@ -114,10 +114,20 @@ pub(crate) struct PlayEvent {
     pub shot_clock: Option<i64>,
     pub side: usize,
     pub member: usize,
+    /// Where the game has it; its player aims at this place.
     pub place: CourtPoint,
+    /// Where its player is, if that is far from `place`; set before it is served.
+    pub player_at: OnceLock<Option<CourtPoint>>,
     pub act: Act,
     /// The score after it, home first.
     pub score: [i64; 2],
+}
+
+impl PlayEvent {
+    /// Where details and play-by-play have it.
+    pub(crate) fn shown_place(&self) -> CourtPoint {
+        self.player_at.get().copied().flatten().unwrap_or(self.place)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

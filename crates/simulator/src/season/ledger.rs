@@ -319,7 +319,7 @@ pub(super) fn details(game_log: &GameLog, team: usize, wire: &Team, visible: &Vi
 }
 
 fn occurrence(game_log: &GameLog, period: &GamePeriod, play_event: &PlayEvent, value: i64) -> Occurrence {
-    let (place, chart) = (play_event.place, play_event.place.chart());
+    let (place, chart) = (play_event.shown_place(), play_event.shown_place().chart());
     Occurrence {
         occurred_at: play_event.at,
         value: value as f64,

@@ -63,6 +63,7 @@ use game_log::{GameLog, Side};
 pub(crate) use game_view::GameSnapshot;
 use ids::{IdKind, Ids, NamedId};
 pub(super) use live::Standing;
+use motion::Motion;
 use practice::Practice;
 pub(super) use rng::Rng;
 use roster::TeamMember;
@@ -231,6 +232,7 @@ impl Season {
         let (game_log, part, now) = self.period(session_id, now)?;
         let period = &game_log.periods[part];
         let visible = vec![(period, period.visible_at(now))];
+        self.place_events(&game_log, part);
         let mut places: Vec<usize> = game_log.sides.iter().map(|side| side.team).collect();
         places.dedup();
         let teams = || places.iter().map(|place| (*place, &self.teams[*place]));
@@ -273,7 +275,7 @@ impl Season {
         mut visit: impl FnMut(LocationBatch),
     ) -> Option<()> {
         let (game_log, part, now) = self.period(session_id, now)?;
-        let seed = rng::mix(self.seed ^ rng::mix(game_log.starts_at() as u64 + part as u64));
+        let seed = self.motion_seed(&game_log, part);
         let visit = |mut batch| {
             self.sensors.receive(seed, &mut batch);
             visit(batch);
@@ -290,6 +292,21 @@ impl Season {
         Some(())
     }
 
+    fn motion_seed(&self, game_log: &GameLog, part: usize) -> u64 {
+        rng::mix(self.seed ^ rng::mix(game_log.starts_at() as u64 + part as u64))
+    }
+
+    /// Sets where the events of a period are served: once, as it takes the plan of the period's motion.
+    fn place_events(&self, game_log: &GameLog, part: usize) {
+        let period = &game_log.periods[part];
+        let events = || period.possessions.iter().flat_map(|possession| &possession.play_events);
+        if events().any(|event| event.player_at.get().is_none()) {
+            let next = game_log.periods.get(part + 1);
+            let motion = Motion::new(self.motion_seed(game_log, part), &game_log.sides, period, next);
+            events().for_each(|event| _ = event.player_at.get_or_init(|| motion.aside(event)));
+        }
+    }
+
     /// The occurrences of all sessions of a game.
     pub(crate) fn game_details(&self, game_id: &str, now: i64) -> Option<Vec<TeamDetails>> {
         let game = self.game_index(game_id)?;
@@ -299,6 +316,7 @@ impl Season {
         }
         let game_log = self.game_log(IdKind::Game, game as u64)?;
         let visible = game_log.visible_at(now);
+        (0..visible.len()).for_each(|part| self.place_events(&game_log, part));
         let teams = game_log.sides.iter().map(|side| (side.team, &self.teams[side.team]));
         Some(match self.sport {
             Sport::Basketball => teams.map(|(place, team)| ledger::details(&game_log, place, team, &visible)).collect(),

@@ -603,6 +603,7 @@ impl<'a> Floor<'a> {
         self.version += 1;
         self.play_at = self.at;
         let (at, clock, shot_clock, score) = (self.at, self.clock, self.shot_clock, self.score);
-        self.play_events.push(PlayEvent { at, clock, shot_clock, side, member, place, act, score });
+        let player_at = Default::default();
+        self.play_events.push(PlayEvent { at, clock, shot_clock, side, member, place, player_at, act, score });
     }
 }

@@ -15,6 +15,7 @@ const CORRECTIONS: u64 = 1 << 15;
 impl GameSnapshot<'_> {
     /// By time; rows added by corrections are last.
     pub(crate) fn plays(&self) -> Vec<Play> {
+        (0..self.game_log.periods.len()).for_each(|part| self.season.place_events(&self.game_log, part));
         let mut plays: Vec<Play> = self.moments().iter().map(|moment| self.play(moment)).collect();
         for (number, correction) in (CORRECTIONS..).zip(&self.game_log.corrections) {
             // Measured values are not among the events, so there is no row to correct.
@@ -27,7 +28,7 @@ impl GameSnapshot<'_> {
 
     fn play(&self, moment: &Moment) -> Play {
         let Moment { number, period, play_event, .. } = *moment;
-        let (place, chart) = (play_event.place, play_event.place.chart());
+        let (place, chart) = (play_event.shown_place(), play_event.shown_place().chart());
         let (base, actual) = base_and_actual(&play_event.act);
         let stats = ledger::codes(&play_event.act).into_iter();
         Play {

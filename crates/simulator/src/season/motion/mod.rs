@@ -10,7 +10,7 @@ mod offence;
 mod plan;
 
 use super::court;
-use super::game_log::{Act, GamePeriod, GamePossession, PlayEvent, Side};
+use super::game_log::{Act, CourtPoint, GamePeriod, GamePossession, PlayEvent, Side};
 use super::path::{Key, Path, Point};
 use super::rng::mix;
 use plan::Plan;
@@ -34,6 +34,9 @@ struct BallKey {
 
 /// Millimetres by which others are farther from a shot than its defender.
 const CLEARANCE: f64 = 480.0;
+
+/// Millimetres from an event to its player, at most.
+const ASIDE: f64 = 900.0;
 
 /// The paths of a period.
 pub(super) struct Motion {
@@ -84,6 +87,13 @@ impl Motion {
             let reach = if member == defender { gap } else { gap + CLEARANCE };
             path.bend(at, if is_clear { way } else { place.beyond(way, reach) });
         }
+    }
+
+    /// Where the player of an event is, if that is far from it. The limits of a body move him by less than a step.
+    pub(super) fn aside(&self, event: &PlayEvent) -> Option<CourtPoint> {
+        let way = self.paths[event.side][event.member].way(event.at as f64);
+        let is_far = way.distance(Point { x: event.place.x as f64, y: event.place.y as f64 }) > ASIDE;
+        is_far.then(|| CourtPoint { x: way.x.round() as i64, y: way.y.round() as i64, ..event.place })
     }
 
     pub(super) fn player(&self, side: usize, member: usize, t: i64) -> Point {

@@ -174,6 +174,30 @@ fn a_shooter_is_where_the_shot_is_taken() {
 }
 
 #[test]
+fn every_occurrence_is_where_its_player_is() {
+    let sensors = Sensors { step: 20, ..Sensors::default() };
+    for seed in [1, 7] {
+        let season = Season::new(seed, Sport::Basketball, 16, 40, NOW).sensed_by(sensors);
+        for half in games(&season).into_iter().take(2).flat_map(|game| game.results) {
+            let mut places = BTreeMap::new();
+            for batch in locations(&season, &half.id, half.started_at, half.ended_at, NOW).unwrap() {
+                let players = batch.locations.into_iter().filter_map(|at| Some(((at.t, at.pid?), (at.x, at.y))));
+                places.extend(players);
+            }
+            let session = season.session(&half.id, NOW).unwrap();
+            let players = session.details.iter().flat_map(|team| &team.player_stats).filter(|player| player.id != 0);
+            let stats = players.flat_map(|player| player.stats.iter().map(move |(_, list)| (player.id, list)));
+            for (id, event) in stats.flat_map(|(id, list)| list.iter().map(move |event| (id, event))) {
+                let t = event.occurred_at - (event.occurred_at - half.started_at) % 20;
+                let (x, y) = places[&(t, id)];
+                let away = ((x - event.x.unwrap()).powi(2) + (y - event.y.unwrap()).powi(2)).sqrt();
+                assert!(away <= 1000.0, "{away} mm: {event:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn windows_of_locations_join_without_a_seam() {
     let season = small();
     let game = games(&season).into_iter().find(|game| game.ended_at < NOW).unwrap();
