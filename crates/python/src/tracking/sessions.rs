@@ -43,16 +43,11 @@ impl EventRow {
     }
 
     pub(super) fn session_place(&self, sessions: &[RecordedSession]) -> Option<usize> {
-        if let [only] = sessions
-            && is_of_only(self.session_id.as_deref(), only.session_id.as_deref())
-        {
-            return Some(0);
-        }
-        if let Some(id) = &self.session_id {
-            return sessions.iter().position(|entry| entry.session_id.as_ref() == Some(id));
-        }
-        let sessions = sessions.iter().map(|entry| (entry.game_id.as_deref(), entry.session.extent_ms()));
-        nearest(sessions, self.game_id.as_deref(), self.moment.t_ms?)
+        let ids = (self.session_id.as_deref(), self.game_id.as_deref());
+        let sessions = sessions
+            .iter()
+            .map(|entry| ((entry.session_id.as_deref(), entry.game_id.as_deref()), || entry.session.extent_ms()));
+        place_of(sessions, ids, self.moment.t_ms)
     }
 
     /// The points of a shot; if it has none, those that its result and kind give.
@@ -64,19 +59,27 @@ impl EventRow {
     }
 }
 
-/// Whether an event belongs to the only session: where one of the two has no id, no other session is meant.
-fn is_of_only(session_id: Option<&str>, only: Option<&str>) -> bool {
-    session_id.is_none() || only.is_none() || session_id == only
-}
+/// The id of a session, and of its game.
+type Ids<'a> = (Option<&'a str>, Option<&'a str>);
 
-/// The session of a game whose positions are nearest to a time: those that have it, or begin or end around it.
-fn nearest<'a>(
-    sessions: impl Iterator<Item = (Option<&'a str>, Option<(i64, i64)>)>,
-    game_id: Option<&str>,
-    t_ms: i64,
+/// The session that an event belongs to: that of its id, else the one of its game whose positions have its time, or begin or
+/// end around it. Of a single session without an id, or for an event without one, no other is meant.
+fn place_of<'a, E: FnOnce() -> Option<(i64, i64)>>(
+    mut sessions: impl ExactSizeIterator<Item = (Ids<'a>, E)>,
+    (session_id, game_id): Ids<'_>,
+    t_ms: Option<i64>,
 ) -> Option<usize> {
-    let outside_ms = |(session_game, extent): (Option<&str>, Option<(i64, i64)>)| {
-        let (start, end) = extent.filter(|_| game_id.is_none() || session_game.is_none() || game_id == session_game)?;
+    if sessions.len() == 1 {
+        let ((only, _), _) = sessions.next()?;
+        return (session_id.is_none() || only.is_none() || session_id == only).then_some(0);
+    }
+    if session_id.is_some() {
+        return sessions.position(|((id, _), _)| id == session_id);
+    }
+    let t_ms = t_ms?;
+    let outside_ms = |((_, session_game), extent): (Ids<'_>, E)| {
+        let is_same_game = game_id.is_none() || session_game.is_none() || game_id == session_game;
+        let (start, end) = if is_same_game { extent()? } else { return None };
         let ms = start.saturating_sub(t_ms).max(t_ms.saturating_sub(end)).max(0);
         (ms <= MAX_OUTSIDE_MS).then_some(ms)
     };
@@ -175,18 +178,10 @@ impl SessionReader {
         Ok(())
     }
 
-    /// The session that an event belongs to: that of its id, else the one of its game around its time.
     fn place_of(&self, session_id: Option<&str>, game_id: Option<&str>, t_ms: i64) -> Option<usize> {
-        if let [(only, _)] = self.sessions.as_slice()
-            && is_of_only(session_id, only.as_deref())
-        {
-            return Some(0);
-        }
-        if let Some(id) = session_id {
-            return self.places.get(&Some(id.to_owned())).copied();
-        }
-        let sessions = self.sessions.iter().map(|(_, parts)| (parts.game_id.as_deref(), parts.extent));
-        nearest(sessions, game_id, t_ms)
+        let sessions = self.sessions.iter();
+        let sessions = sessions.map(|(id, parts)| ((id.as_deref(), parts.game_id.as_deref()), || parts.extent));
+        place_of(sessions, (session_id, game_id), Some(t_ms))
     }
 
     pub(super) fn add_shots(&mut self, rows: &[EventRow]) {
