@@ -109,6 +109,15 @@ def test_a_second_sync_computes_nothing_again(archive: sideline.Archive, service
     assert archive.scan("tracking_sources").collect().equals(before)
 
 
+def test_answers_of_earlier_formulas_are_computed_again(archive: sideline.Archive, service: sideline.Simulator, tmp_path: Path) -> None:
+    before = archive.scan("tracking_sources").collect()
+    deltalake.DeltaTable(tmp_path / "season" / "tracking_sources").update({"signature": "'2' || substr(signature, 2)"})
+    archive.sync(game_ids=[game_id(service)], tables=SOURCES)
+    after = archive.scan("tracking_sources").collect()
+    assert sorted(after["signature"]) == sorted(before["signature"])
+    assert after["computed_at"].min() > before["computed_at"].max()
+
+
 def test_a_changed_body_is_computed_again(archive: sideline.Archive, client: sideline.Client, service: sideline.Simulator) -> None:
     before = archive.scan("tracking_defenders").collect()
     with service.client() as other:

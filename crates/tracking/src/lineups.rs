@@ -32,6 +32,9 @@ impl Possession {
 /// Milliseconds before the first and after the last possession to which its line-up extends.
 const MAX_EXTENSION_MS: i64 = 5000;
 
+/// A longer time without a possession may have had others on court, whoever was before and after it.
+const MAX_HOLE_MS: i64 = 180_000;
+
 /// Seconds on each side of a moment in which presence is measured.
 const REACH_S: i64 = 5;
 
@@ -188,7 +191,7 @@ fn spans_of(possessions: &[Possession], presence: &Presence) -> BTreeMap<i64, Ve
     spans
 }
 
-/// The line-up from each time on at which it changes. Where spans overlap, and between two spans, both must agree.
+/// The line-up from each time on at which it changes. Where spans overlap, and between two near spans, both must agree.
 fn timeline(spans: &[(i64, i64, Five)]) -> Vec<(i64, Option<Five>)> {
     // At one time, ends come before starts.
     let starts = spans.iter().map(|(start_ms, _, five)| (*start_ms, true, *five));
@@ -211,7 +214,8 @@ fn timeline(spans: &[(i64, i64, Five)]) -> Vec<(i64, Option<Five>)> {
         let common_five = match (fives.next(), fives.next()) {
             (Some(only), None) => Some(*only),
             (Some(_), Some(_)) => None,
-            (None, _) => Some(*five).filter(|five| next.is_none_or(|next| next.2 == *five)),
+            (None, _) => Some(*five)
+                .filter(|five| next.is_none_or(|next| next.2 == *five && next.0.saturating_sub(*t_ms) <= MAX_HOLE_MS)),
         };
         timeline.push((*t_ms, common_five));
     }

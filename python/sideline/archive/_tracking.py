@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_FORMULA = 2
+_FORMULA = 3
 """Counted up when the formulas change: every session is computed again."""
 
 _BATCH_SIZE = 8

@@ -228,6 +228,29 @@ fn line_ups_of_possessions_agree_or_are_unknown() {
     }
 }
 
+/// Minutes without a possession are missing rows, during which others may have played.
+#[test]
+fn a_lineup_is_not_carried_over_a_long_hole() {
+    let mut tracks = game(PERFECT).tracks;
+    let mut sixth = tracks[9].clone();
+    sixth.object = Object::Player { team_id: AWAY, player_id: id(AWAY, 5) };
+    tracks.push(sixth);
+    let possession = |(start, end): (f64, f64)| Possession {
+        team_id: AWAY,
+        number: None,
+        start_ms: at(start),
+        end_ms: at(end),
+        players: (0..5).map(|slot| id(AWAY, slot)).collect(),
+        opponents: Vec::new(),
+    };
+    let possessions = [(20.0, 30.0), (200.0, 210.0), (400.0, 410.0)].map(possession).to_vec();
+    let events = Events { possessions, offset_s: Some(0.0), ..Events::default() };
+    let lineups = Session::new(tracks, events, COURT).lineups;
+    for (t, is_known) in [(100.0, true), (205.0, true), (300.0, false), (405.0, true)] {
+        assert_eq!(lineups.at(AWAY, at(t)).is_ok(), is_known, "{t}");
+    }
+}
+
 #[test]
 fn slopes_at_equal_steps_are_those_of_the_spline() {
     let mut random = Random(3);
