@@ -102,6 +102,15 @@ def test_a_missing_team_names_nobody() -> None:
     assert set(game_tracking.loads()["reason"]) == {None}
 
 
+def test_a_shot_that_a_table_has_twice_counts_once(perfect: sideline.Tracking) -> None:
+    game = TrackedGame()
+    shots = game.shots()
+    twice = sideline.Tracking(game.locations(), pa.concat_tables([shots, shots]), possessions=game.possessions())
+    assert twice.defenders().num_rows == 2 * perfect.defenders().num_rows
+    assert twice.matchups().to_dicts() == perfect.matchups().to_dicts()
+    assert twice.shot_quality(by="openness").to_dicts() == perfect.shot_quality(by="openness").to_dicts()
+
+
 def test_only_the_opponents_lineup_must_be_known() -> None:
     game = TrackedGame()
     possessions = game.possessions()

@@ -151,8 +151,8 @@ class Tracking:
     def matchups(self) -> Table:
         """Return how long and how close each defender guarded each attacker, with the shots: `tracking_matchups`.
 
-        The interval is Wilson's, of makes / shots. A shot counts if its result, points and defender are known. Time
-        needs possessions; it is null where a session has none.
+        The interval is Wilson's, of makes / shots. A shot counts once, if its result, points and defender are known.
+        Time needs possessions, and the line-ups of both teams; it is null where a session has none.
 
         >>> sideline.Tracking([]).matchups().num_rows
         0

@@ -5,8 +5,8 @@ use super::sessions::EventRow;
 use super::write::Writer;
 use arrow_array::RecordBatch;
 use sideline::resource::tracking as declared;
-use std::collections::BTreeMap;
-use tracking::defenders::{Defender, Openness, Surroundings, defender, surroundings, time_of};
+use std::collections::{BTreeMap, HashSet};
+use tracking::defenders::{Defender, Moment, Openness, Surroundings, defender, surroundings, time_of};
 use tracking::intervals::wilson;
 use tracking::matchups::{Guarding, matchups as matchups_of};
 use tracking::quality::{QualityShot, qualities};
@@ -43,6 +43,19 @@ fn find_defenders<'a>(sessions: &'a [RecordedSession], rows: &'a [EventRow], shi
         }
     };
     rows.iter().map(response).collect()
+}
+
+/// The responses to the shots, without those of a shot that the tables have twice: it counts once.
+fn find_shots<'a>(sessions: &'a [RecordedSession], shots: &'a [EventRow]) -> Vec<Response<'a>> {
+    let mut known_shots = HashSet::new();
+    let mut responses = find_defenders(sessions, shots, 0.0);
+    responses.retain(|response| {
+        let Moment { t_ms, player_id, place, .. } = response.row.moment;
+        let place = place.map(|(x, y)| (x.to_bits(), y.to_bits()));
+        let session = response.entry.map(|entry| &raw const *entry);
+        known_shots.insert((session, t_ms, player_id, place))
+    });
+    responses
 }
 
 impl Response<'_> {
@@ -128,7 +141,7 @@ pub(super) fn matchups(sessions: &[RecordedSession], shots: &[EventRow]) -> Batc
             sum.metre_seconds += guarding.metre_seconds;
         }
     }
-    for response in find_defenders(sessions, shots, 0.0) {
+    for response in find_shots(sessions, shots) {
         let (Some(attacker), Ok(defender)) = (response.row.moment.player_id, response.defender) else { continue };
         let (Some(is_make), Some(points)) = (response.row.is_make, response.row.scored_points()) else { continue };
         let pair = pairs.entry((attacker, defender.defender_id)).or_default();
@@ -163,7 +176,7 @@ type GroupKey = (Option<i64>, Option<i64>, Option<i64>, Option<Openness>, Option
 pub(super) fn shot_quality(sessions: &[RecordedSession], shots: &[EventRow], by: &[String]) -> Batch {
     let has_column = |name: &str| by.iter().any(|column| column == name);
     let mut groups: BTreeMap<GroupKey, Vec<QualityShot>> = BTreeMap::new();
-    for response in find_defenders(sessions, shots, 0.0) {
+    for response in find_shots(sessions, shots) {
         let (Ok(defender), Some(openness)) = (response.defender, response.openness()) else { continue };
         let (Some(is_make), Some(is_three)) = (response.row.is_make, response.row.is_three) else { continue };
         let key = (
