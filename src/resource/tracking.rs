@@ -169,7 +169,7 @@ pub static SPACING: Table = table("tracking_spacing", "")
             .doc("Start of the possession, or time of the frame, in the clock of the positions"),
         member("hull_area_m2", Float64).unit("m²").doc("Area of the convex hull of the team's five players"),
         member("mean_teammate_distance_m", Float64).unit("m").doc("Mean distance between two of them"),
-        member("players_in_paint", Float64).doc("Number of them in the paint; a mean by possession"),
+        member("players_in_paint", Float64).doc("Number of them in either paint; a mean by possession"),
         member("ball_side_share", Float64)
             .doc("Share of them in the ball's half between the sidelines, with the middle line; null without a ball"),
         REASON,
