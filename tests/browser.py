@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+CHROMIUM = next((chromium for name in ("chromium", "chromium-browser", "google-chrome") if (chromium := shutil.which(name))), None)
 """`None`: none is installed."""
 
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium, such as the package chromium of Debian")
@@ -86,8 +86,8 @@ class Tab:
     def screenshot(self, path: Path, clip: dict[str, float] | None = None) -> None:
         """Of the whole page, or of a part in pixels: x, y, width, height and scale."""
         part = {} if clip is None else {"clip": clip}
-        taken = self.send("Page.captureScreenshot", captureBeyondViewport=True, **part)
-        path.write_bytes(base64.b64decode(taken["data"]))
+        reply = self.send("Page.captureScreenshot", captureBeyondViewport=True, **part)
+        path.write_bytes(base64.b64decode(reply["data"]))
 
 
 @contextmanager
@@ -99,12 +99,12 @@ def browser(folder: Path) -> Iterator[Tab]:
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
         try:
             assert running.stderr is not None
-            found = next(found for line in running.stderr if (found := re.search(r"listening on (ws://\S+)", line)))
-            address = found[1].replace("/browser/", "/page/").rpartition("/")[0]
-            with connect(found[1], max_size=None) as whole:
-                whole.send(json.dumps({"id": 1, "method": "Target.getTargets"}))
-                answer = json.loads(whole.recv(timeout=60))
-            page = next(target["targetId"] for target in answer["result"]["targetInfos"] if target["type"] == "page")
+            match = next(match for line in running.stderr if (match := re.search(r"listening on (ws://\S+)", line)))
+            address = match[1].replace("/browser/", "/page/").rpartition("/")[0]
+            with connect(match[1], max_size=None) as websocket:
+                websocket.send(json.dumps({"id": 1, "method": "Target.getTargets"}))
+                reply = json.loads(websocket.recv(timeout=60))
+            page = next(target["targetId"] for target in reply["result"]["targetInfos"] if target["type"] == "page")
             # A machine with much to do answers pings too late.
             with connect(f"{address}/{page}", max_size=None, ping_interval=None) as connection:
                 yield Tab(connection)

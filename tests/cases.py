@@ -33,9 +33,9 @@ def reason_without(file: str) -> str:
     return f"{file} of outsiders is not in {OUTSIDERS}"
 
 
-def params(found: list[Case], file: str) -> list[Any]:
+def params(cases: list[Case], file: str) -> list[Any]:
     """Parameters of a test, each named by its case; without cases a single one, which is skipped with the reason."""
-    return [pytest.param(case, id=case["name"]) for case in found] or [pytest.param({}, id="absent", marks=pytest.mark.skip(reason=reason_without(file)))]
+    return [pytest.param(case, id=case["name"]) for case in cases] or [pytest.param({}, id="absent", marks=pytest.mark.skip(reason=reason_without(file)))]
 
 
 def data(parts: Any) -> bytes:

@@ -18,14 +18,14 @@ CORRECTED = {"possessions_match_events", "shots_match_events"}
 
 def responses(client: sideline.Client, events: list[Any], sessions: list[str], rosters: list[Any]) -> dict[str, Any]:
     """Everything that an audit takes of some sessions, as a script would fetch it."""
-    found: dict[str, Any] = {
+    payloads: dict[str, Any] = {
         "player_stats": client.stats(sessions),
         "stat_events": client.stats_details(sessions),
         "possessions": client.possessions(sessions),
         "shots": client.shots(sessions),
     }
-    coverage = [batch.coverage for batch in found.values()]
-    return {**found, "sessions": events, "players": rosters, "coverage": coverage}
+    coverage = [batch.coverage for batch in payloads.values()]
+    return {**payloads, "sessions": events, "players": rosters, "coverage": coverage}
 
 
 def ids(events: list[Any]) -> list[str]:
@@ -35,15 +35,15 @@ def ids(events: list[Any]) -> list[str]:
 def of_simulator(seed: int, games: int, *, sport: str = "basketball", corrections: int = 0) -> dict[str, Any]:
     """Finished games and their practices, of a separate season."""
     with sideline.Simulator(seed=seed, sport=sport, teams=4, games=max(12, games), now=NOW) as service, service.client() as client:
-        over = [game for game in service.games if client.game(game["event_id"]).table("sessions").num_rows >= 2][:games]
-        for index, game in enumerate(over[:corrections]):
+        finished_games = [game for game in service.games if client.game(game["event_id"]).table("sessions").num_rows >= 2][:games]
+        for index, game in enumerate(finished_games[:corrections]):
             lines = client.team_game_stats(game["home_team_id"], game_id=game["event_id"]).table("box_score").to_dicts()
             player = next(row for row in lines if row["player_id"] and row["AST"])
             service.correct(game["event_id"], player["player_id"], "AST", 1 if index % 2 else -1)
-        events = [client.game(game["event_id"]) for game in over]
+        events = [client.game(game["event_id"]) for game in finished_games]
         practices = [client.team_events(team["id"], *SPANS, workouts_only=workouts) for team in service.teams[:1] for workouts in (False, True)]
         rosters = [client.roster(game[side], game_id=game["event_id"]) for game in service.games for side in ("home_team_id", "away_team_id")]
-        plays = {"play_by_play": [client.play_by_play(game["event_id"]) for game in over]}
+        plays = {"play_by_play": [client.play_by_play(game["event_id"]) for game in finished_games]}
         return responses(client, events + practices, ids(events + practices), rosters) | plays
 
 

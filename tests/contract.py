@@ -127,11 +127,11 @@ COLUMNS = {
 
 
 def columns(table: str) -> list[tuple[str, pa.DataType, bool]]:
-    listed = (column.split() for column in COLUMNS[table].split(","))
-    return [(name.rstrip("?"), TYPES[kind], name.endswith("?")) for name, kind in listed]
+    fields = (column.split() for column in COLUMNS[table].split(","))
+    return [(name.rstrip("?"), TYPES[kind], name.endswith("?")) for name, kind in fields]
 
 
-def appended(table: str) -> list[str]:
+def appended_columns(table: str) -> list[str]:
     """The names of the columns that follow those of the contract."""
     return sideline.SCHEMAS[table].names[len(columns(table)) :]
 
@@ -139,12 +139,12 @@ def appended(table: str) -> list[str]:
 def rows_of(table: sideline.Table) -> list[dict[str, Any]]:
     """Rows with the contract's columns, and each stat code that has a value; test_tables.py tests the appended columns."""
     rows = table.to_dicts()
-    found = {column for row in rows for column, value in row.items() if column.isupper() and value is not None}
-    hidden = set(appended(table.name)) - found
-    return [{column: value for column, value in row.items() if column not in hidden} for row in rows]
+    codes = {column for row in rows for column, value in row.items() if column.isupper() and value is not None}
+    empty_codes = set(appended_columns(table.name)) - codes
+    return [{column: value for column, value in row.items() if column not in empty_codes} for row in rows]
 
 
 def operations() -> list[dict[str, Any]]:
     """The operations of the core: for each its name, path and arguments."""
-    found: list[dict[str, Any]] = _operations()
-    return found
+    result: list[dict[str, Any]] = _operations()
+    return result

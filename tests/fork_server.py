@@ -27,7 +27,7 @@ def import_libraries() -> None:
             try:
                 importlib.import_module(name)
             except ImportError:
-                continue  # a script that needs it says so
+                continue  # a script that needs it reports it
 
 
 def fork() -> int:

@@ -46,8 +46,8 @@ class Signed:
     def send(self) -> httpx.Response:
         host = urlsplit(self.base_url).netloc
         path = self.signed_target or self.target.split("?")[0]
-        made = signature(self.secret, self.date, self.signed_host or host, f"GET {path} {self.signed_version}")
-        value = f'hmac username="{self.username}",algorithm="{self.algorithm}",headers="{self.names}",signature="{made}"'
+        digest = signature(self.secret, self.date, self.signed_host or host, f"GET {path} {self.signed_version}")
+        value = f'hmac username="{self.username}",algorithm="{self.algorithm}",headers="{self.names}",signature="{digest}"'
         headers = {"date": self.sent_date or self.date, "host": host, "authorization": value if self.authorization is None else self.authorization}
         if self.authorization == "":
             del headers["authorization"]
@@ -74,16 +74,16 @@ class Server:
 
 
 @contextmanager
-def server(answer: Callable[[Asked], Answer]) -> Iterator[Server]:
-    """A plain HTTP server on loopback that responds to each GET with the result of `answer`."""
+def server(respond: Callable[[Asked], Answer]) -> Iterator[Server]:
+    """A plain HTTP server on loopback that responds to each GET with the result of `respond`."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            asked = Asked("GET", self.path, {k.lower(): v for k, v in self.headers.items()})
-            seen.asked.append(asked)
-            status, headers, body = answer(asked)
+            request = Asked("GET", self.path, {k.lower(): v for k, v in self.headers.items()})
+            seen.asked.append(request)
+            status, headers, body = respond(request)
             self.send_response(status)
             for name, value in {"content-type": "application/json", "content-length": str(len(body)), **headers}.items():
                 self.send_header(name, value)
@@ -109,17 +109,17 @@ def server(answer: Callable[[Asked], Answer]) -> Iterator[Server]:
 GRAMMAR = re.compile(r'hmac username="(.+)",algorithm="hmac-sha1",headers="date host request-line",signature="([A-Za-z0-9+/=]*)"')
 
 
-def verified(asked: Asked, secrets: dict[str, str], now: float) -> str | None:
+def verified(request: Asked, secrets: dict[str, str], now: float) -> str | None:
     """Why a request's signature is refused, or None."""
-    found = GRAMMAR.fullmatch(asked.headers.get("authorization", ""))
-    if not found:
+    match = GRAMMAR.fullmatch(request.headers.get("authorization", ""))
+    if not match:
         return "grammar"
-    username, given = found.groups()
-    date = asked.headers["date"]
+    username, digest = match.groups()
+    date = request.headers["date"]
     if abs(parsedate_to_datetime(date).timestamp() - now) > 300:
         return "date"
-    line = f"{asked.method} {asked.target.split('?')[0]} HTTP/1.1"
-    return None if given == signature(secrets[username], date, asked.headers["host"], line) else "signature"
+    line = f"{request.method} {request.target.split('?')[0]} HTTP/1.1"
+    return None if digest == signature(secrets[username], date, request.headers["host"], line) else "signature"
 
 
 def read(head: bytes) -> Asked:
@@ -140,8 +140,8 @@ def signature_by_openssl(secret: str, date: str, host: str, request_line: str) -
     assert OPENSSL
     text = f"date: {date}\nhost: {host}\n{request_line}".encode()
     key = f"hexkey:{secret.encode().hex()}"
-    made = subprocess.run([OPENSSL, "dgst", "-sha1", "-mac", "HMAC", "-macopt", key, "-binary"], input=text, capture_output=True, check=True)
-    return base64.b64encode(made.stdout).decode()
+    result = subprocess.run([OPENSSL, "dgst", "-sha1", "-mac", "HMAC", "-macopt", key, "-binary"], input=text, capture_output=True, check=True)
+    return base64.b64encode(result.stdout).decode()
 
 
 def as_json(value: Any, status: int = 200, **headers: str) -> Answer:

@@ -86,7 +86,7 @@ class LongLeague(Service):
         self._frames = Frames(self.season, frames_per_second) if frames_per_second else None
         self.starts = [self._start(first + index * (last - first) / games) for index in range(games)]
         bodies = Bodies(self.season, self.links, self.features)
-        self._game_entry, self._event = bodies.scheduled(template), bodies.event(template)
+        self._game_entry, self._event = bodies.schedule_entry(template), bodies.event(template)
         self._teams = [team.id for team in self.season.teams]
         attributes = self._event["game_attributes"]
         self._template_teams = [attributes["home_team_id"], attributes["away_team_id"]]

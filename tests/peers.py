@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
-def answer(body: bytes, head: bytes = HEAD) -> bytes:
+def make_response(body: bytes, head: bytes = HEAD) -> bytes:
     return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
@@ -30,7 +30,7 @@ def peer(script: Sequence[bytes | None], *, reset: bool = False) -> Iterator[Pee
     connection open after the rest of it is sent."""
     listening = socket.create_server(("127.0.0.1", 0))
     seen = Peer(f"http://127.0.0.1:{listening.getsockname()[1]}")
-    kept: list[socket.socket] = []
+    connections: list[socket.socket] = []
 
     def serve(connection: socket.socket, entry: bytes | None) -> None:
         data = b""
@@ -45,7 +45,7 @@ def peer(script: Sequence[bytes | None], *, reset: bool = False) -> Iterator[Pee
         if entry:
             connection.sendall(entry.removeprefix(b"keep"))
         if keep:
-            kept.append(connection)
+            connections.append(connection)
             return
         if reset:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -69,5 +69,5 @@ def peer(script: Sequence[bytes | None], *, reset: bool = False) -> Iterator[Pee
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
         thread.join()
-        for connection in kept:
+        for connection in connections:
             connection.close()

@@ -73,25 +73,25 @@ def of(value: Any) -> Any:
     return value or {}
 
 
-def listed(body: Any, key: str) -> list[Any]:
+def as_list(body: Any, key: str) -> list[Any]:
     """The documented object with an array, the bare array, or a single one."""
     if isinstance(body, list):
         return body
     if key in body:
-        found = body[key]
-        return found if isinstance(found, list) else [] if found is None else [found]
+        value = body[key]
+        return value if isinstance(value, list) else [] if value is None else [value]
     return [body]
 
 
 def member(name: str, objects: list[Row]) -> Any:
     """The value under this name, of the first object that has it, in itself or in an object inside it; `_x` is `x_link`."""
-    wanted = {name, f"_{name.removesuffix('_link')}"} if name.endswith("_link") else {name}
-    for one in objects:
-        level = [one]
+    spellings = {name, f"_{name.removesuffix('_link')}"} if name.endswith("_link") else {name}
+    for candidate in objects:
+        level = [candidate]
         while level:
             for inner in level:
                 for key, value in inner.items():
-                    if re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key) in wanted:
+                    if re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key) in spellings:
                         return link(value) if name.endswith("_link") else value
             level = [value for inner in level for value in inner.values() if isinstance(value, dict)]
     return None
@@ -102,7 +102,7 @@ def team_columns(team: Row) -> Row:
 
 
 def teams(body: Any, request: Context) -> Iterator[Read]:
-    for team in listed(body, "teams"):
+    for team in as_list(body, "teams"):
         yield team_columns(team), [team]
 
 
@@ -135,7 +135,7 @@ def team(body: Any, request: Context) -> Iterator[Read]:
 
 
 def games(body: Any, request: Context) -> Iterator[Read]:
-    for game in listed(body, "games"):
+    for game in as_list(body, "games"):
         place = game.get("location_id")
         court, facility = place.split("@", 1) if place and "@" in place else (None, None)
         yield {
@@ -163,7 +163,7 @@ def event_keys(event: Row, request: Context) -> Row:
 
 
 def events(body: Any, request: Context) -> Iterator[Read]:
-    for event in listed(body, "events"):
+    for event in as_list(body, "events"):
         game = of(event.get("game_attributes"))
         yield {
             **event_keys(event, request), **{n: event.get(n) for n in ("name", "source", "is_practice_event", "is_game_event")},
@@ -175,7 +175,7 @@ def events(body: Any, request: Context) -> Iterator[Read]:
 
 
 def sessions(body: Any, request: Context) -> Iterator[Read]:
-    for event in listed(body, "events"):
+    for event in as_list(body, "events"):
         for position, session in enumerate(event.get("results") or []):
             yield {
                 **event_keys(event, request), "session_id": session["id"], "position": position, "name": session.get("name"),
@@ -185,25 +185,25 @@ def sessions(body: Any, request: Context) -> Iterator[Read]:
 
 
 def location_windows(body: Any, request: Context) -> Iterator[Read]:
-    for event in listed(body, "events"):
+    for event in as_list(body, "events"):
         for session in event.get("results") or []:
             links = session.get("_locations") or []
-            for one in [links] if isinstance(links, str) else links:
-                query = parse_qs(urlsplit(one).query)
+            for link in [links] if isinstance(links, str) else links:
+                query = parse_qs(urlsplit(link).query)
                 keys = {name: value for name, value in event_keys(event, request).items() if name != "team_id"}
                 times = {"start": moment(query["from"][0]), "end": moment(query["to"][0])}
-                yield {**keys, "session_id": session["id"], **times, "link": one}, [session, event]
+                yield {**keys, "session_id": session["id"], **times, "link": link}, [session, event]
 
 
 def stat_lines(body: Any, request: Context) -> Iterator[tuple[Row, Row, Row]]:
     """Each player_stats element with its team and the key columns of its rows."""
-    for team in listed(body, "teams"):
+    for team in as_list(body, "teams"):
         for line in team.get("player_stats") or []:
-            who = of(line.get("player_details"))
+            details = of(line.get("player_details"))
             yield line, team, {
                 "session_id": request.get("session_id"), "game_id": request.get("game_id"), "team_id": integer(team["id"]),
-                "team_name": team.get("name"), "player_id": integer(line["id"]), "first_name": who.get("firstname"),
-                "last_name": who.get("lastname"), "is_team_total": integer(line["id"]) == 0, "version": integer(line.get("version")),
+                "team_name": team.get("name"), "player_id": integer(line["id"]), "first_name": details.get("firstname"),
+                "last_name": details.get("lastname"), "is_team_total": integer(line["id"]) == 0, "version": integer(line.get("version")),
             }  # fmt: skip
 
 
@@ -226,45 +226,45 @@ def codes(stats: Row | None) -> Row:
 def stat_events(body: Any, request: Context) -> Iterator[Read]:
     for line, team, keys in stat_lines(body, request):
         for stat, occurrences in of(line.get("stats")).items():
-            for one in occurrences or []:
+            for occurrence in occurrences or []:
                 yield {
-                    **keys, "stat": stat, "occurred_at": moment(one.get("occurred_at")), "value": number(one.get("value")),
-                    "game_clock": one.get("game_clock"), "game_clock_s": clock(one.get("game_clock")),
-                    "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")), "period": one.get("period"),
-                    **{n: number(one.get(n)) for n in ("x", "y", "z", "hoop_to_event_x", "hoop_to_event_y")},
-                }, [one, line, team]  # fmt: skip
+                    **keys, "stat": stat, "occurred_at": moment(occurrence.get("occurred_at")), "value": number(occurrence.get("value")),
+                    "game_clock": occurrence.get("game_clock"), "game_clock_s": clock(occurrence.get("game_clock")),
+                    "shot_clock": occurrence.get("shot_clock"), "shot_clock_s": clock(occurrence.get("shot_clock")), "period": occurrence.get("period"),
+                    **{n: number(occurrence.get(n)) for n in ("x", "y", "z", "hoop_to_event_x", "hoop_to_event_y")},
+                }, [occurrence, line, team]  # fmt: skip
 
 
 def possessions_of(teams: list[Row], session: Callable[[Row], str | None], request: Context) -> Iterator[Read]:
     for team in teams:
-        for place, one in enumerate(team.get("possessions") or []):
-            attributes = of(one.get("possession_attributes"))
+        for place, possession in enumerate(team.get("possessions") or []):
+            attributes = of(possession.get("possession_attributes"))
             yield {
-                "session_id": session(one), "game_id": request.get("game_id"), "team_id": integer(team["id"]), "team_name": team.get("name"), "possession": place,
-                "start_timestamp": moment(one.get("start_timestamp")), "end_timestamp": moment(one.get("end_timestamp")),
-                "start_game_clock": one.get("start_game_clock"), "start_game_clock_s": clock(one.get("start_game_clock")),
-                "end_game_clock": one.get("end_game_clock"), "end_game_clock_s": clock(one.get("end_game_clock")),
-                "period": one.get("period"), **{n: integers(one.get(n)) for n in ("player_ids", "opposing_player_ids")},
-                "lineup_id": lineup(one.get("player_ids")), "opposing_lineup_id": lineup(one.get("opposing_player_ids")),
+                "session_id": session(possession), "game_id": request.get("game_id"), "team_id": integer(team["id"]), "team_name": team.get("name"), "possession": place,
+                "start_timestamp": moment(possession.get("start_timestamp")), "end_timestamp": moment(possession.get("end_timestamp")),
+                "start_game_clock": possession.get("start_game_clock"), "start_game_clock_s": clock(possession.get("start_game_clock")),
+                "end_game_clock": possession.get("end_game_clock"), "end_game_clock_s": clock(possession.get("end_game_clock")),
+                "period": possession.get("period"), **{n: integers(possession.get(n)) for n in ("player_ids", "opposing_player_ids")},
+                "lineup_id": lineup(possession.get("player_ids")), "opposing_lineup_id": lineup(possession.get("opposing_player_ids")),
                 **{n: attributes.get(n) if n in ("half_court", "paint_touch") else integer(attributes.get(n)) for n in ATTRIBUTES},
-                "locations_link": link(one.get("_locations")),
-            }, [one, team]  # fmt: skip
+                "locations_link": link(possession.get("_locations")),
+            }, [possession, team]  # fmt: skip
 
 
 def possession_events_of(teams: list[Row], session: Callable[[Row], str | None], request: Context) -> Iterator[Read]:
     for team in teams:
         for place, possession in enumerate(team.get("possessions") or []):
-            for position, one in enumerate(possession.get("stats") or []):
-                shot = of(one.get("shot_attributes"))
+            for position, event in enumerate(possession.get("stats") or []):
+                shot = of(event.get("shot_attributes"))
                 yield {
                     "session_id": session(possession), "game_id": request.get("game_id"), "team_id": integer(team["id"]), "possession": place,
                     "position": position,
-                    "timestamp": moment(one.get("timestamp")), "possession_type": one.get("possession_type"), "details": one.get("details"),
-                    "player_id": integer(one.get("player_id")), "game_clock": one.get("game_clock"), "game_clock_s": clock(one.get("game_clock")),
-                    "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")),
+                    "timestamp": moment(event.get("timestamp")), "possession_type": event.get("possession_type"), "details": event.get("details"),
+                    "player_id": integer(event.get("player_id")), "game_clock": event.get("game_clock"), "game_clock_s": clock(event.get("game_clock")),
+                    "shot_clock": event.get("shot_clock"), "shot_clock_s": clock(event.get("shot_clock")),
                     **{n: number(shot.get(n)) for n in ("shot_distance_cm", "x", "y", "z")},
                     "zone": integer(shot.get("zone")), "advanced_zone": integer(shot.get("advanced_zone")), "is_3point": shot.get("is_3point"),
-                }, [one, possession, team]  # fmt: skip
+                }, [event, possession, team]  # fmt: skip
 
 
 def possession_players_of(teams: list[Row], request: Context) -> Iterator[Read]:
@@ -278,30 +278,30 @@ def possession_players_of(teams: list[Row], request: Context) -> Iterator[Read]:
 
 
 def possessions(body: Any, request: Context) -> Iterator[Read]:
-    return possessions_of(listed(body, "teams"), lambda _: request["session_id"], request)
+    return possessions_of(as_list(body, "teams"), lambda _: request["session_id"], request)
 
 
 def possession_events(body: Any, request: Context) -> Iterator[Read]:
-    return possession_events_of(listed(body, "teams"), lambda _: request["session_id"], request)
+    return possession_events_of(as_list(body, "teams"), lambda _: request["session_id"], request)
 
 
 def possession_players(body: Any, request: Context) -> Iterator[Read]:
-    return possession_players_of(listed(body, "teams"), request)
+    return possession_players_of(as_list(body, "teams"), request)
 
 
-def points(make: bool | None, three: bool | None, given: int | None) -> int | None:
+def points(make: bool | None, three: bool | None, value: int | None) -> int | None:
     """A miss counts 0 points, whatever the body says (a game's shots say -1)."""
     if make is False:
         return 0
-    if given is not None and (given >= 0 or make is None):
-        return max(given, 0)
+    if value is not None and (value >= 0 or make is None):
+        return max(value, 0)
     return None if make is None or three is None else 3 if three else 2
 
 
-def distance_cm(given: float | None, row: Row) -> float | None:
+def distance_cm(value: float | None, row: Row) -> float | None:
     """Coordinates are millimetres."""
-    if given is not None:
-        return given
+    if value is not None:
+        return value
     if row["hoop_player_x"] is not None and row["hoop_player_y"] is not None:
         return math.hypot(row["hoop_player_x"], row["hoop_player_y"]) / 10
     if None in (row["player_x"], row["player_y"], row["hoop_x"], row["hoop_y"]):
@@ -313,84 +313,84 @@ COORDINATES = ["player_x", "player_y", "player_z", "hoop_x", "hoop_y", "hoop_z",
 
 
 def shots(body: Any, request: Context) -> Iterator[Read]:
-    for team in listed(body, "teams"):
+    for team in as_list(body, "teams"):
         for player in team.get("player_shots") or []:
-            for one in player.get("shots") or []:
-                make, three = one.get("is_make"), one.get("is_3point")
-                frame = {n: number(one.get(n)) for n in COORDINATES}
+            for shot in player.get("shots") or []:
+                make, three = shot.get("is_make"), shot.get("is_3point")
+                frame = {n: number(shot.get(n)) for n in COORDINATES}
                 yield {
                     "session_id": request.get("session_id"), "game_id": request.get("game_id"), "team_id": integer(team["id"]),
-                    "player_id": integer(player["id"]), "occurred_at": moment(one.get("occurred_at")), "is_make": make, "is_3point": three,
-                    "points": points(make, three, None), "zone": integer(one.get("zone")), "advanced_zone": integer(one.get("advanced_zone")),
-                    **frame, "distance_cm": distance_cm(None, frame), "status": one.get("status"), "game_clock": one.get("game_clock"),
-                    "game_clock_s": clock(one.get("game_clock")), "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")),
-                    "period": one.get("period"), "attributes": one.get("attributes"), "defender_ids": None,
-                }, [one, player, team]  # fmt: skip
+                    "player_id": integer(player["id"]), "occurred_at": moment(shot.get("occurred_at")), "is_make": make, "is_3point": three,
+                    "points": points(make, three, None), "zone": integer(shot.get("zone")), "advanced_zone": integer(shot.get("advanced_zone")),
+                    **frame, "distance_cm": distance_cm(None, frame), "status": shot.get("status"), "game_clock": shot.get("game_clock"),
+                    "game_clock_s": clock(shot.get("game_clock")), "shot_clock": shot.get("shot_clock"), "shot_clock_s": clock(shot.get("shot_clock")),
+                    "period": shot.get("period"), "attributes": shot.get("attributes"), "defender_ids": None,
+                }, [shot, player, team]  # fmt: skip
 
 
 def game_shots(body: Any, request: Context) -> Iterator[Read]:
-    for one in body.get("shots") or []:
-        make, three = {"MAKE": True, "MISS": False}.get(one.get("st")), one.get("is3")
-        frame = {n: number(one.get(short)) for n, short in zip(COORDINATES, ["px", "py", "pz", "hx", "hy", "hz", "hsx", "hsy"], strict=True)}
+    for shot in body.get("shots") or []:
+        make, three = {"MAKE": True, "MISS": False}.get(shot.get("st")), shot.get("is3")
+        frame = {n: number(shot.get(short)) for n, short in zip(COORDINATES, ["px", "py", "pz", "hx", "hy", "hz", "hsx", "hsy"], strict=True)}
         yield {
-            "session_id": key(one.get("sid"), request.get("session_id")), "game_id": key(request.get("game_id"), one.get("gid")),
-            "team_id": integer(one.get("tid")), "player_id": integer(one.get("pid")), "occurred_at": moment(one.get("t")), "is_make": make,
-            "is_3point": three, "points": points(make, three, integer(one.get("pts"))), "zone": integer(one.get("z")),
-            "advanced_zone": integer(one.get("az")), **frame, "distance_cm": distance_cm(number(one.get("d")), frame), "status": one.get("s"),
-            "game_clock": one.get("gc"), "game_clock_s": clock(one.get("gc")), "shot_clock": one.get("sc"), "shot_clock_s": clock(one.get("sc")),
-            "period": one.get("prd"), "attributes": one.get("attributes"), "defender_ids": integers(one.get("shotDefenders")),
-        }, [one]  # fmt: skip
+            "session_id": key(shot.get("sid"), request.get("session_id")), "game_id": key(request.get("game_id"), shot.get("gid")),
+            "team_id": integer(shot.get("tid")), "player_id": integer(shot.get("pid")), "occurred_at": moment(shot.get("t")), "is_make": make,
+            "is_3point": three, "points": points(make, three, integer(shot.get("pts"))), "zone": integer(shot.get("z")),
+            "advanced_zone": integer(shot.get("az")), **frame, "distance_cm": distance_cm(number(shot.get("d")), frame), "status": shot.get("s"),
+            "game_clock": shot.get("gc"), "game_clock_s": clock(shot.get("gc")), "shot_clock": shot.get("sc"), "shot_clock_s": clock(shot.get("sc")),
+            "period": shot.get("prd"), "attributes": shot.get("attributes"), "defender_ids": integers(shot.get("shotDefenders")),
+        }, [shot]  # fmt: skip
 
 
 def play_by_play(body: Any, request: Context) -> Iterator[Read]:
-    for one in body.get("details") or []:
+    for play in body.get("details") or []:
         yield {
-            "game_id": key(request.get("game_id"), one.get("gameId")), "session_id": one.get("sessionId"), "event_id": one["eventId"],
-            "type": one.get("type"), "timestamp": moment(one.get("timestamp")), "team_id": integer(one.get("teamId")),
-            "session_type": one.get("sessionType"), "practice_id": one.get("practiceId"), "practice_definition_id": one.get("practiceDefinitionId"),
-            "drill_definition_id": one.get("drillDefinitionId"), "stats": numbers(one.get("stats")), "corrected": one.get("corrected"),
-            "facility_id": one.get("facilityId"), "court_id": one.get("courtId"), "game_clock": one.get("gameClock"),
-            "game_clock_s": clock(one.get("gameClock")), "shot_clock": one.get("shotClock"), "shot_clock_s": clock(one.get("shotClock")),
-            "period": one.get("period"), "player_x": number(one.get("playerX")), "player_y": number(one.get("playerY")),
-            "player_z": number(one.get("playerZ")), "hoop_to_event_x": number(one.get("hoopToEventX")),
-            "hoop_to_event_y": number(one.get("hoopToEventY")), "clip_id": one.get("clipId"), "classification": one.get("classification"),
-            "description": one.get("description"), "base_stats": one.get("baseStats"), "actual_stats": one.get("actualStats"),
-            "act": one.get("act"), "player_id": integer(one.get("pid")),
-        }, [one]  # fmt: skip
+            "game_id": key(request.get("game_id"), play.get("gameId")), "session_id": play.get("sessionId"), "event_id": play["eventId"],
+            "type": play.get("type"), "timestamp": moment(play.get("timestamp")), "team_id": integer(play.get("teamId")),
+            "session_type": play.get("sessionType"), "practice_id": play.get("practiceId"), "practice_definition_id": play.get("practiceDefinitionId"),
+            "drill_definition_id": play.get("drillDefinitionId"), "stats": numbers(play.get("stats")), "corrected": play.get("corrected"),
+            "facility_id": play.get("facilityId"), "court_id": play.get("courtId"), "game_clock": play.get("gameClock"),
+            "game_clock_s": clock(play.get("gameClock")), "shot_clock": play.get("shotClock"), "shot_clock_s": clock(play.get("shotClock")),
+            "period": play.get("period"), "player_x": number(play.get("playerX")), "player_y": number(play.get("playerY")),
+            "player_z": number(play.get("playerZ")), "hoop_to_event_x": number(play.get("hoopToEventX")),
+            "hoop_to_event_y": number(play.get("hoopToEventY")), "clip_id": play.get("clipId"), "classification": play.get("classification"),
+            "description": play.get("description"), "base_stats": play.get("baseStats"), "actual_stats": play.get("actualStats"),
+            "act": play.get("act"), "player_id": integer(play.get("pid")),
+        }, [play]  # fmt: skip
 
 
 def videos(body: Any, request: Context) -> Iterator[Read]:
-    for one in body.get("videos") or []:
-        key_ = one.get("sourceKey") or {}
+    for video in body.get("videos") or []:
+        key_ = video.get("sourceKey") or {}
         yield {
-            "game_id": key(request.get("game_id"), one.get("gameId")), "session_id": one.get("sessionId"), "hls_file": one.get("hlsFile"),
-            "hls_video_start_timestamp": moment(one.get("hlsVideoStartTimestamp")), "hls_start_offset": one.get("hlsStartOffset"),
-            "hls_video_delay_ms": one.get("hlsVideoDelayMs"), "hls_duration": one.get("hlsDuration"), "period": one.get("period"),
-            "event_start_timestamp": moment(one.get("eventStartTimestamp")), "event_end_timestamp": moment(one.get("eventEndTimestamp")),
-            "start_game_clock_ms": one.get("startGameClockMs"), "end_game_clock_ms": one.get("endGameClockMs"), "source": key_.get("source"),
-            "team_id": integer(key_.get("teamId")), "player_id": integer(key_.get("playerId")), "facility_id": one.get("facilityId"),
-        }, [one]  # fmt: skip
+            "game_id": key(request.get("game_id"), video.get("gameId")), "session_id": video.get("sessionId"), "hls_file": video.get("hlsFile"),
+            "hls_video_start_timestamp": moment(video.get("hlsVideoStartTimestamp")), "hls_start_offset": video.get("hlsStartOffset"),
+            "hls_video_delay_ms": video.get("hlsVideoDelayMs"), "hls_duration": video.get("hlsDuration"), "period": video.get("period"),
+            "event_start_timestamp": moment(video.get("eventStartTimestamp")), "event_end_timestamp": moment(video.get("eventEndTimestamp")),
+            "start_game_clock_ms": video.get("startGameClockMs"), "end_game_clock_ms": video.get("endGameClockMs"), "source": key_.get("source"),
+            "team_id": integer(key_.get("teamId")), "player_id": integer(key_.get("playerId")), "facility_id": video.get("facilityId"),
+        }, [video]  # fmt: skip
 
 
 def ball_screens(body: Any, request: Context) -> Iterator[Read]:
-    for one in body.get("ballscreens") or []:
+    for screen in body.get("ballscreens") or []:
         yield {
-            "game_id": key(request.get("game_id"), one.get("gameId")), "session_id": one.get("sessionId"), "event_id": one["eventId"],
-            "timestamp": moment(one.get("timestamp")), "end_timestamp": moment(one.get("endTimestamp")), "type": one.get("type"),
-            "team_possession_id": one.get("teamPossessionId"), "session_type": one.get("sessionType"), "period": one.get("period"),
-            "source": one.get("source"), "corrected": one.get("corrected"), "ball_handler_player_id": integer(one.get("ballHandlerPlayerId")),
-            "ball_handler_defender_player_id": integer(one.get("ballHandlerDefenderPlayerId")),
-            "screener_player_ids": integers(one.get("screenerPlayerIds")),
-            "screener_defender_player_ids": integers(one.get("screenerDefenderPlayerIds")),
-            "offensive_actions": numbers(one.get("offensiveActions")), "defensive_actions": numbers(one.get("defensiveActions")),
-            "team_id": integer(one.get("teamId")), "defender_team_id": integer(one.get("defenderTeamId")),
-            "screener_x": number(one.get("screenerX")), "screener_y": number(one.get("screenerY")), "wing": integer(one.get("wing")),
-            "video_time_mark_start": one.get("videoTimeMarkStart"),
-            "start_game_clock": one.get("startGameClock"), "start_game_clock_s": clock(one.get("startGameClock")),
-            "end_game_clock": one.get("endGameClock"), "end_game_clock_s": clock(one.get("endGameClock")),
-            "start_shot_clock": one.get("startShotClock"), "start_shot_clock_s": clock(one.get("startShotClock")),
-            "end_shot_clock": one.get("endShotClock"), "end_shot_clock_s": clock(one.get("endShotClock")),
-        }, [one]  # fmt: skip
+            "game_id": key(request.get("game_id"), screen.get("gameId")), "session_id": screen.get("sessionId"), "event_id": screen["eventId"],
+            "timestamp": moment(screen.get("timestamp")), "end_timestamp": moment(screen.get("endTimestamp")), "type": screen.get("type"),
+            "team_possession_id": screen.get("teamPossessionId"), "session_type": screen.get("sessionType"), "period": screen.get("period"),
+            "source": screen.get("source"), "corrected": screen.get("corrected"), "ball_handler_player_id": integer(screen.get("ballHandlerPlayerId")),
+            "ball_handler_defender_player_id": integer(screen.get("ballHandlerDefenderPlayerId")),
+            "screener_player_ids": integers(screen.get("screenerPlayerIds")),
+            "screener_defender_player_ids": integers(screen.get("screenerDefenderPlayerIds")),
+            "offensive_actions": numbers(screen.get("offensiveActions")), "defensive_actions": numbers(screen.get("defensiveActions")),
+            "team_id": integer(screen.get("teamId")), "defender_team_id": integer(screen.get("defenderTeamId")),
+            "screener_x": number(screen.get("screenerX")), "screener_y": number(screen.get("screenerY")), "wing": integer(screen.get("wing")),
+            "video_time_mark_start": screen.get("videoTimeMarkStart"),
+            "start_game_clock": screen.get("startGameClock"), "start_game_clock_s": clock(screen.get("startGameClock")),
+            "end_game_clock": screen.get("endGameClock"), "end_game_clock_s": clock(screen.get("endGameClock")),
+            "start_shot_clock": screen.get("startShotClock"), "start_shot_clock_s": clock(screen.get("startShotClock")),
+            "end_shot_clock": screen.get("endShotClock"), "end_shot_clock_s": clock(screen.get("endShotClock")),
+        }, [screen]  # fmt: skip
 
 
 def game_lines(body: Any, request: Context) -> Iterator[tuple[Row, Row]]:
@@ -416,7 +416,7 @@ def game_box_score(body: Any, request: Context) -> Iterator[Read]:
 
 def session_in_link(request: Context) -> Callable[[Row], str | None]:
     """A game has several sessions: a possession's is in the link to its locations."""
-    return lambda one: parse_qs(urlsplit(one["_locations"]).query)["id"][0] if one.get("_locations") else request.get("session_id")
+    return lambda sample: parse_qs(urlsplit(sample["_locations"]).query)["id"][0] if sample.get("_locations") else request.get("session_id")
 
 
 def game_possessions(body: Any, request: Context) -> Iterator[Read]:
@@ -438,14 +438,14 @@ def broadcast_players(body: Any, request: Context) -> Iterator[Read]:
 
 def locations(body: Any, request: Context) -> Iterator[Read]:
     for batch in body if isinstance(body, list) else [body]:
-        for one in batch.get("locations") or []:
-            tag = one.get("tag")
+        for sample in batch.get("locations") or []:
+            tag = sample.get("tag")
             yield {
-                "session_id": key(request.get("session_id"), one.get("sid")), "game_id": request.get("game_id"), "t": moment(one["t"]), "type": one.get("type"),
-                "team_id": integer(one.get("tid")), "player_id": integer(one.get("pid")), "tag": tag if isinstance(tag, str | None) else str(tag),
-                **{n: number(one.get(n)) for n in ("x", "y", "z", "speed")}, "game_clock": one.get("gc"), "game_clock_s": clock(one.get("gc")),
-                "shot_clock": one.get("sc"), "shot_clock_s": clock(one.get("sc")),
-            }, [one, batch]  # fmt: skip
+                "session_id": key(request.get("session_id"), sample.get("sid")), "game_id": request.get("game_id"), "t": moment(sample["t"]), "type": sample.get("type"),
+                "team_id": integer(sample.get("tid")), "player_id": integer(sample.get("pid")), "tag": tag if isinstance(tag, str | None) else str(tag),
+                **{n: number(sample.get(n)) for n in ("x", "y", "z", "speed")}, "game_clock": sample.get("gc"), "game_clock_s": clock(sample.get("gc")),
+                "shot_clock": sample.get("sc"), "shot_clock_s": clock(sample.get("sc")),
+            }, [sample, batch]  # fmt: skip
 
 
 READINGS: dict[str, dict[str, Callable[[Any, Context], Iterator[Read]]]] = {

@@ -23,7 +23,7 @@ from typing import NoReturn
 
 import pytest
 from cases import Case, check_shape, data, of_outsiders, own, params, reason_without
-from peers import HEAD, answer
+from peers import HEAD, make_response
 
 import sideline
 
@@ -36,7 +36,7 @@ READ_ALL_THE_SAME = {
     # The parser that judged these reads on after the message. We take one answer from a connection that says it closes.
     "llhttp-connection-http-1-1-with-keep-alive-disabled-and-204-status": "what follows Connection: close is not read",
     "llhttp-connection-http-1-1-with-keep-alive-disabled-content-length": "what follows Connection: close is not read",
-    # The parser pauses at a change of protocol; for us it is a status that nobody asked for.
+    # The parser pauses at a change of protocol; for us it is an unexpected status.
     "llhttp-connection-http-101-response-with-upgrade-and-content-length-header": "a status, 101",
     "llhttp-connection-http-101-response-with-upgrade-and-transfer-encoding-header": "a status, 101",
     "llhttp-invalid-only-lfs-present-and-no-body": "LF alone may end a line (RFC 9112, 2.2)",
@@ -89,7 +89,7 @@ class Seen:
 def server(replies: Mapping[str, Reply]) -> Iterator[Seen]:
     """Sends the reply to a path's last part; to any other path the request itself."""
     listening = socket.create_server(("127.0.0.1", 0))
-    opened: list[socket.socket] = []
+    connections: list[socket.socket] = []
     seen = Seen(f"http://127.0.0.1:{listening.getsockname()[1]}")
 
     def serve(connection: socket.socket, number: int) -> None:
@@ -97,10 +97,10 @@ def server(replies: Mapping[str, Reply]) -> Iterator[Seen]:
             for request in iter(lambda: head_of(connection), b""):
                 path = request.split(b" ")[1].decode()
                 seen.requests.append((path, number))
-                reply = replies.get(path.rpartition("/")[2], Reply(answer(json.dumps({"asked": path}).encode(), HEAD), "open"))
+                reply = replies.get(path.rpartition("/")[2], Reply(make_response(json.dumps({"asked": path}).encode(), HEAD), "open"))
                 connection.sendall(reply.wire)
                 if reply.end == "reset":
-                    # Afterwards, so that what was sent has arrived.
+                    # Afterwards, so that the bytes have arrived.
                     time.sleep(0.02)
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 if reply.end != "open":
@@ -112,8 +112,8 @@ def server(replies: Mapping[str, Reply]) -> Iterator[Seen]:
                 connection, _ = listening.accept()
             except OSError:
                 return
-            opened.append(connection)
-            threading.Thread(target=serve, args=(connection, len(opened)), daemon=True).start()
+            connections.append(connection)
+            threading.Thread(target=serve, args=(connection, len(connections)), daemon=True).start()
 
     thread = threading.Thread(target=accept, daemon=True)
     thread.start()
@@ -123,7 +123,7 @@ def server(replies: Mapping[str, Reply]) -> Iterator[Seen]:
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
         thread.join()
-        for connection in opened:
+        for connection in connections:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
@@ -165,11 +165,11 @@ def has_own_answer(client: sideline.Client, path: str) -> bool:
 
     A server on a busy machine may take longer than the cases' limit, too. It is requested again twice.
     """
-    got = outcome(client, path)
+    result = outcome(client, path)
     for _ in range(2):
-        if isinstance(got, sideline.TransportError):
-            got = outcome(client, path)
-    return isinstance(got, sideline.Payload) and got.to_dict() == {"asked": path}
+        if isinstance(result, sideline.TransportError):
+            result = outcome(client, path)
+    return isinstance(result, sideline.Payload) and result.to_dict() == {"asked": path}
 
 
 # The project's own cases.
@@ -184,30 +184,30 @@ NEW = "the next request goes over a new connection"
 
 def mismatch(case: Case) -> str:
     """What is otherwise than the case expects; empty if nothing is. A connection may be back too late for the next request."""
-    return next((found for found in (mismatch_once(case) for _ in range(3)) if found != NEW), NEW)
+    return next((reason for reason in (mismatch_once(case) for _ in range(3)) if reason != NEW), NEW)
 
 
 def mismatch_once(case: Case) -> str:
     call = case.get("call", "get")
     with server({"case" if call == "get" else call: reply_of(case)}) as seen, asker(seen.base_url) as client:
-        got = outcome(client, "/v1/data/case", call)
-        if isinstance(got, sideline.Payload):
+        result = outcome(client, "/v1/data/case", call)
+        if isinstance(result, sideline.Payload):
             with suppress(sideline.DecodeError):
-                got.to_dict()
+                result.to_dict()
         if not has_own_answer(client, "/v1/data/next"):
             return "the next request has no answer of its own"
         is_same = seen.requests[-1][1] == seen.requests[0][1]
     expected = case["expected"]
-    if isinstance(got, sideline.Payload):
-        found = "" if got.raw == data(expected.get("body", "(an error)")) else f"the body {got.raw[:200]!r}"
+    if isinstance(result, sideline.Payload):
+        reason = "" if result.raw == data(expected.get("body", "(an error)")) else f"the body {result.raw[:200]!r}"
     else:
-        status = got.status if isinstance(got, sideline.ApiError) else None
-        is_expected = (type(got).__name__, status) == (expected.get("error"), expected.get("status")) and expected.get("says", "") in str(got)
-        found = "" if is_expected else f"{type(got).__name__} {status}: {got}"
+        status = result.status if isinstance(result, sideline.ApiError) else None
+        is_expected = (type(result).__name__, status) == (expected.get("error"), expected.get("status")) and expected.get("says", "") in str(result)
+        reason = "" if is_expected else f"{type(result).__name__} {status}: {result}"
     connection = "same" if is_same else "new"
-    if not found and case.get("next", connection) != connection:
+    if not reason and case.get("next", connection) != connection:
         return "the next request goes over the same connection" if is_same else NEW
-    return found
+    return reason
 
 
 def test_every_own_case_can_be_run() -> None:
@@ -253,11 +253,11 @@ BEFORE_THE_ANSWER = re.compile(rb"\A(HTTP/1\.1 1(?!01)\d\d [^\r\n]*\r\n([^\r\n]+
 class Spoken:
     """A connection with a complete response, for the standard library's reader."""
 
-    def __init__(self, said: bytes) -> None:
-        self.said = said
+    def __init__(self, content: bytes) -> None:
+        self.content = content
 
     def makefile(self, _: str) -> io.BytesIO:
-        return io.BytesIO(self.said)
+        return io.BytesIO(self.content)
 
 
 def by_another_reader(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> tuple[int, bytes]:
@@ -296,8 +296,8 @@ def check_that_no_answer_is_mixed_up(replies: Mapping[str, Reply]) -> None:
 
 
 def wire(text: str) -> bytes:
-    named = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
-    return re.sub(r"\\([nrt\\]|x[0-9A-Fa-f]{2})", lambda m: named.get(m[1]) or chr(int(m[1][1:], 16)), text).encode("latin-1")
+    escapes = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
+    return re.sub(r"\\([nrt\\]|x[0-9A-Fa-f]{2})", lambda m: escapes.get(m[1]) or chr(int(m[1][1:], 16)), text).encode("latin-1")
 
 
 def is_json(body: bytes) -> bool:
@@ -333,35 +333,35 @@ def test_a_case_of_outsiders_is_read_or_refused_and_the_next_request_has_its_own
     # A refusal for the date is corrected and sent again, which meets the connection that the peer has closed.
     retries = 1 if name == "own-date-header-skewed" else 0
     with server({name: Reply(raw, end)}) as seen, asker(seen.base_url, max_retries=retries) as client:
-        got = outcome(client, f"/v1/data/cases/{name}")
+        result = outcome(client, f"/v1/data/cases/{name}")
         for mark in ("first", "second"):
             assert has_own_answer(client, f"/v1/data/marks/{mark}")
 
     if SAYS.get(name):
-        assert SAYS[name] in str(got)
-    if isinstance(got, sideline.TransportError):
-        assert verdict != "ok" or name in REFUSED_ALL_THE_SAME, got
-        assert name not in READ_ALL_THE_SAME or end == "open", got
+        assert SAYS[name] in str(result)
+    if isinstance(result, sideline.TransportError):
+        assert verdict != "ok" or name in REFUSED_ALL_THE_SAME, result
+        assert name not in READ_ALL_THE_SAME or end == "open", result
         # A silent peer is a timeout, a wrong or a lost one is not.
-        assert type(got) is sideline.TransportError or (type(got) is sideline.RequestTimeout and end == "open")
+        assert type(result) is sideline.TransportError or (type(result) is sideline.RequestTimeout and end == "open")
         return
-    assert verdict != "error" or name in READ_ALL_THE_SAME, got
-    if isinstance(got, sideline.ApiError):
+    assert verdict != "error" or name in READ_ALL_THE_SAME, result
+    if isinstance(result, sideline.ApiError):
         status = int(re.findall(rb"HTTP/1\.[01] (\d\d\d)", BEFORE_THE_ANSWER.sub(b"", raw))[0])
-        assert (type(got), got.status) == (CLASSES.get(status, sideline.ApiError), status)
+        assert (type(result), result.status) == (CLASSES.get(status, sideline.ApiError), status)
         return
     try:
         status, body = by_another_reader(raw, monkeypatch)
     except (ValueError, http.client.HTTPException):
         assert verdict == "either"
-        assert not isinstance(got, sideline.Payload)
+        assert not isinstance(result, sideline.Payload)
         return
     assert status == 200
-    if isinstance(got, sideline.Payload):
-        assert got.raw == body
-        assert could_be_read(got) == is_json(body)
+    if isinstance(result, sideline.Payload):
+        assert result.raw == body
+        assert could_be_read(result) == is_json(body)
     else:
-        assert type(got) is sideline.DecodeError
+        assert type(result) is sideline.DecodeError
         assert not is_json(body)
 
 

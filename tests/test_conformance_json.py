@@ -85,14 +85,14 @@ def test_an_own_case_is_read_or_refused_as_the_standard_says(case: Case) -> None
 
 @pytest.mark.parametrize("case", params(OWN, ""))
 def test_a_wrong_expectation_is_noticed_in_every_case(case: Case) -> None:
-    planted = {key: value for key, value in copy.deepcopy(case).items() if key not in EXPECTATIONS}
+    without_expectations = {key: value for key, value in copy.deepcopy(case).items() if key not in EXPECTATIONS}
     if "refused" in case:
-        assert mismatch(planted | {"value": None}) != ""
-        assert mismatch_in_a_table(planted | {"refused": "dicts" if case["refused"] is True else True}) != ""
+        assert mismatch(without_expectations | {"value": None}) != ""
+        assert mismatch_in_a_table(without_expectations | {"refused": "dicts" if case["refused"] is True else True}) != ""
     else:
-        assert mismatch(planted | {"value": ["planted"]}) != ""
-        assert mismatch(planted | {"refused": True}) != ""
-        assert mismatch_in_a_table(planted | {"refused": True}) != ""
+        assert mismatch(without_expectations | {"value": ["planted"]}) != ""
+        assert mismatch(without_expectations | {"refused": True}) != ""
+        assert mismatch_in_a_table(without_expectations | {"refused": True}) != ""
 
 
 def by_python(body: bytes) -> Any:

@@ -21,12 +21,12 @@ MODULES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").
 
 def pytest_without(*names: str, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """A run of pytest in which these libraries seem not to be installed."""
-    hidden = [argument for name in names for argument in ("--hide", name)]
+    options = [argument for name in names for argument in ("--hide", name)]
     # Of an environment in which something is hidden already, nothing counts.
     environment = {name: value for name, value in os.environ.items() if name != "HIDDEN_LIBRARIES" and not name.startswith("PYTEST_")}
     paths = [str(ROOT), str(ROOT / "tests"), *sys.path]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path and Path(path).name != "hidden")
-    command = [sys.executable, "-m", "pytest", "-p", "tests.hide", "-p", "no:cacheprovider", *hidden, *arguments]
+    command = [sys.executable, "-m", "pytest", "-p", "tests.hide", "-p", "no:cacheprovider", *options, *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=170)
 
 
@@ -113,7 +113,7 @@ USES = {
     "pyarrow": "teams.to_arrow()",
     "pyspark": "sideline.spark.read(None, None)",
 }
-"""What asks for each library at once; tests/test_packaging.py asks for the others in an environment without any."""
+"""Code that requests all libraries; tests/test_packaging.py requests the others in an environment without any."""
 
 
 @pytest.mark.parametrize("name", USES)
@@ -158,13 +158,13 @@ def test_every_module_is_collected_with_the_libraries_that_every_system_has() ->
 
 def top_level_imports(path: str) -> set[str]:
     """The libraries that a module cannot be imported without."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module.partition(".")[0])
-    return found & not_everywhere()
+            names.add(node.module.partition(".")[0])
+    return names & not_everywhere()
 
 
 @needs("IPython", "boto3", "deltalake", "lxml")
@@ -177,12 +177,18 @@ def test_no_module_imports_at_its_top_what_only_some_systems_have() -> None:
 @needs("deltalake", "shtab", extra="archive,cli")
 def test_a_reason_names_an_extra_that_has_the_library() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    packages = {extra: {re.split(r"[<>=\[;]", one)[0].strip().lower().replace("_", "-") for one in wanted} for extra, wanted in extras.items()}
+    packages = {
+        extra: {re.split(r"[<>=\[;]", requirement)[0].strip().lower().replace("_", "-") for requirement in requirements}
+        for extra, requirements in extras.items()
+    }
     distributions = packages_distributions()
     for groups in (EXTRAS.items(), ((name, "archive") for name in ARCHIVE), ((name, "plot") for name in PLOT)):
         for name, extra in groups:
-            known = {one.lower().replace("_", "-") for one in distributions.get(name, [])} or {name.replace("_", "-"), f"{name}-core"}
-            assert known & packages[extra], (name, extra)
+            packages_of_name = {distribution.lower().replace("_", "-") for distribution in distributions.get(name, [])} or {
+                name.replace("_", "-"),
+                f"{name}-core",
+            }
+            assert packages_of_name & packages[extra], (name, extra)
 
 
 def test_a_library_that_is_broken_is_no_missing_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,15 +99,15 @@ def test_a_printed_table_is_as_wide_as_the_terminal(columns: str | None, expecte
     import pty
     import termios
 
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 67))
+    controller, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, 67))
     code = "import shutil, sys; from sideline._rows.text import _terminal_width as width; print([width(), shutil.get_terminal_size((120, 24)).columns], file=sys.stderr)"
     env = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | ({"COLUMNS": columns} if columns else {})
-    for out, width in ((theirs, expected), (subprocess.DEVNULL, expected if columns == "53" else 120)):
+    for out, width in ((terminal, expected), (subprocess.DEVNULL, expected if columns == "53" else 120)):
         done = subprocess.run([sys.executable, "-c", code], env=env, check=True, stdout=out, stderr=subprocess.PIPE, text=True)
         assert json.loads(done.stderr) == [width, width]
-    os.close(ours)
-    os.close(theirs)
+    os.close(controller)
+    os.close(terminal)
 
 
 def test_building_a_client_starts_no_thread() -> None:

@@ -49,14 +49,14 @@ def changes() -> tuple[list[Any], list[Any]]:
 @pytest.mark.source
 def test_no_file_has_more_refused_words_than_before(changes: tuple[list[Any], list[Any]]) -> None:
     higher, _ = changes
-    lines = [f"{path}: {stored} before, {current} now" for path, stored, current in higher]
+    lines = [f"{path}: {before} before, {current} now" for path, before, current in higher]
     assert not lines, "\n".join([*lines, "a better word for each: python tests/language/count.py PATH"])
 
 
 @pytest.mark.source
 def test_a_count_that_fell_is_stored(changes: tuple[list[Any], list[Any]]) -> None:
     _, lower = changes
-    lines = [f"{path}: {stored} stored, {current} now" for path, stored, current in lower]
+    lines = [f"{path}: {before} stored, {current} now" for path, before, current in lower]
     assert not lines, "\n".join([*lines, "store them: python tests/language/count.py --write"])
 
 
@@ -137,7 +137,7 @@ def test_a_module_is_named_too() -> None:
 
 
 @pytest.fixture
-def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def counts_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "counts.json"
     path.write_text(json.dumps({"rust": {"a.rs": 2}, "python": {}, "tests": {}}))
     monkeypatch.setattr(counter, "COUNTS", path)
@@ -145,23 +145,23 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("current", [{"a.rs": 3}, {"a.rs": 2, "new.rs": 1}, {"moved/a.rs": 2}], ids=["more", "a new file", "a moved file"])
-def test_a_raised_count_is_refused(current: dict[str, int], stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    before = stored.read_text()
+def test_a_raised_count_is_refused(current: dict[str, int], counts_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    before = counts_file.read_text()
     monkeypatch.setattr(counter, "count", lambda: {"rust": current})
     assert counter.main(["--write"]) == 1
-    assert stored.read_text() == before
+    assert counts_file.read_text() == before
     assert "before, " in capsys.readouterr().out
     assert counter.compare(counter.load(), counter.count())[0]
     assert counter.main(["--baseline"]) == 0
-    assert json.loads(stored.read_text()) == {"rust": current}
+    assert json.loads(counts_file.read_text()) == {"rust": current}
 
 
 @pytest.mark.parametrize("current", [{"a.rs": 1}, {}], ids=["less", "a deleted file"])
-def test_a_lower_count_is_stored(current: dict[str, int], stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_lower_count_is_stored(current: dict[str, int], counts_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(counter, "count", lambda: {"rust": current})
     assert counter.compare(counter.load(), counter.count()) == ([], [("a.rs", 2, current.get("a.rs", 0))])
     assert counter.main(["--write"]) == 0
-    assert json.loads(stored.read_text()) == {"rust": current}
+    assert json.loads(counts_file.read_text()) == {"rust": current}
     assert capsys.readouterr().out == f"rust {sum(current.values())}\n"
 
 

@@ -42,29 +42,29 @@ def batch(t: int, *kinds: str | None) -> dict[str, Any]:
 
 BORDER = START + HALF_HOUR
 FIRST = [batch(START, "PLAYER", "BALL"), batch(BORDER, "PLAYER", "BALL", None)]
-# The kinds come in another order, one is new, one is gone: a dictionary of its own.
+# The kinds come in another order, one is new, one is missing: a dictionary of its own.
 SECOND = [batch(BORDER, "PLAYER", "BALL", None), batch(BORDER + 1, "REFEREE", "BALL", None, "BALL")]
-ROWS = [row for one in (*FIRST, SECOND[1]) for row in one["locations"]]
+ROWS = [row for entry in (*FIRST, SECOND[1]) for row in entry["locations"]]
 
 
 @pytest.fixture(scope="module")
-def joined() -> Iterator[sideline.Payload]:
+def payload() -> Iterator[sideline.Payload]:
     """Two windows, as the service returns them: both contain the instant between them."""
 
-    def answer(asked: Asked) -> Answer:
-        late = parse_qs(asked.target.split("?")[1])["from"] == [str(BORDER)]
-        return as_json([{**one, "new": 1} for one in SECOND] if late else FIRST)
+    def respond(request: Asked) -> Answer:
+        late = parse_qs(request.target.split("?")[1])["from"] == [str(BORDER)]
+        return as_json([{**entry, "new": 1} for entry in SECOND] if late else FIRST)
 
-    with server(answer) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
+    with server(respond) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
         yield client.locations("s-1", START, BORDER + 1)
 
 
 @pytest.fixture
-def table(joined: sideline.Payload) -> sideline.Table:
-    return joined.table()
+def table(payload: sideline.Payload) -> sideline.Table:
+    return payload.table()
 
 
-def shown(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+def as_tuples(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [(row["player_id"], row["tag"], row["type"], row["x"]) for row in rows]
 
 
@@ -73,7 +73,7 @@ EXPECTED = [(row["pid"], row["tag"], row["type"], row["x"]) for row in ROWS]
 
 def test_windows_are_one_table_without_a_double(table: sideline.Table) -> None:
     assert (table.num_rows, len(table)) == (len(ROWS), len(ROWS))
-    assert shown(table.to_dicts()) == EXPECTED
+    assert as_tuples(table.to_dicts()) == EXPECTED
     assert table.schema == sideline.SCHEMAS["locations"]
     assert repr(table).startswith(f"<sideline.Table locations: {len(ROWS)} rows, 15 columns: session_id, game_id,")
     assert table._repr_html_().count("<tr>") == 1 + len(ROWS)
@@ -82,7 +82,7 @@ def test_windows_are_one_table_without_a_double(table: sideline.Table) -> None:
 @pytest.mark.parametrize("rows", [0, 1, 5, 6, 99])
 def test_the_first_rows_reach_over_the_border(table: sideline.Table, rows: int) -> None:
     head = table.head(rows)
-    assert shown(head.to_dicts()) == EXPECTED[:rows]
+    assert as_tuples(head.to_dicts()) == EXPECTED[:rows]
     assert head.to_arrow().schema == table.to_arrow().schema
 
 
@@ -90,7 +90,7 @@ def test_arrow_gets_each_window_as_a_batch(table: sideline.Table, tmp_path: Path
     arrow = pa.table(table)
     arrow.validate(full=True)
     assert [len(chunk) for chunk in arrow.column("t").chunks] == [5, 4]
-    assert shown(arrow.to_pylist()) == EXPECTED
+    assert as_tuples(arrow.to_pylist()) == EXPECTED
     assert arrow.equals(table.to_arrow())
     # A file of Arrow's own format takes one dictionary for all its batches.
     with ipc.new_file(tmp_path / "locations.arrow", arrow.schema) as writer:
@@ -102,7 +102,7 @@ def test_arrow_gets_each_window_as_a_batch(table: sideline.Table, tmp_path: Path
 def test_polars_reads_all_windows(table: sideline.Table) -> None:
     frame = pl.DataFrame(table)
     assert frame.equals(table.to_polars())
-    assert shown(frame.to_dicts()) == EXPECTED
+    assert as_tuples(frame.to_dicts()) == EXPECTED
     assert frame.schema["type"] == pl.Categorical
     assert dict(frame.group_by("type").len().iter_rows()) == {"PLAYER": 2, "BALL": 4, None: 2, "REFEREE": 1}
 
@@ -121,61 +121,61 @@ def test_duckdb_reads_all_windows(table: sideline.Table) -> None:
 
 
 @pytest.mark.parametrize("columns", [["x"], ["type", "tag"], ["player_id", "t", "tag", "x"]])
-def test_some_columns_have_the_rows_of_all(joined: sideline.Payload, columns: list[str]) -> None:
-    some = joined.table(columns=columns)
-    assert some.column_names == columns
-    assert some.to_arrow().equals(joined.table().to_arrow().select(columns))
+def test_some_columns_have_the_rows_of_all(payload: sideline.Payload, columns: list[str]) -> None:
+    selection = payload.table(columns=columns)
+    assert selection.column_names == columns
+    assert selection.to_arrow().equals(payload.table().to_arrow().select(columns))
 
 
-def test_the_json_is_merged_on_first_access(joined: sideline.Payload) -> None:
-    assert [row for one in joined.to_dict() for row in one["locations"]] == ROWS
-    assert json.loads(joined.raw) == joined.to_dict() == list(joined)
-    assert len(joined) == 3
-    assert [part.to_dict() for part in joined.parts] == [FIRST, [{**one, "new": 1} for one in SECOND]]
-    assert joined.unknown_fields() == ["[].new"]
-    sent = sum(len(part.raw) for part in joined.parts)
-    assert f"; {sent} bytes; 2 answers joined; tables: locations>" in repr(joined)
-    assert f">{sent:,}</td>" in joined._repr_html_()
+def test_the_json_is_merged_on_first_access(payload: sideline.Payload) -> None:
+    assert [row for entry in payload.to_dict() for row in entry["locations"]] == ROWS
+    assert json.loads(payload.raw) == payload.to_dict() == list(payload)
+    assert len(payload) == 3
+    assert [part.to_dict() for part in payload.parts] == [FIRST, [{**entry, "new": 1} for entry in SECOND]]
+    assert payload.unknown_fields() == ["[].new"]
+    size = sum(len(part.raw) for part in payload.parts)
+    assert f"; {size} bytes; 2 answers joined; tables: locations>" in repr(payload)
+    assert f">{size:,}</td>" in payload._repr_html_()
 
 
-def test_windows_travel_by_pickle(joined: sideline.Payload) -> None:
-    came = pickle.loads(pickle.dumps(joined))
-    assert came.to_dict() == joined.to_dict()
-    assert [part.raw for part in came.parts] == [part.raw for part in joined.parts]
-    assert came.table().to_arrow().equals(joined.table().to_arrow())
-    assert len(pickle.dumps(joined)) < 1.5 * sum(len(part.raw) for part in joined.parts) + 2000
+def test_windows_travel_by_pickle(payload: sideline.Payload) -> None:
+    copy = pickle.loads(pickle.dumps(payload))
+    assert copy.to_dict() == payload.to_dict()
+    assert [part.raw for part in copy.parts] == [part.raw for part in payload.parts]
+    assert copy.table().to_arrow().equals(payload.table().to_arrow())
+    assert len(pickle.dumps(payload)) < 1.5 * sum(len(part.raw) for part in payload.parts) + 2000
 
 
-def answered(*bodies: Any) -> sideline.Payload:
+def fetch(*bodies: Any) -> sideline.Payload:
     """Windows of these bodies, in their order."""
 
-    def answer(asked: Asked) -> Answer:
-        start = int(parse_qs(asked.target.split("?")[1])["from"][0])
+    def respond(request: Asked) -> Answer:
+        start = int(parse_qs(request.target.split("?")[1])["from"][0])
         return as_json(bodies[(start - START) // HALF_HOUR])
 
-    with server(answer) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
+    with server(respond) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
         return client.locations("s-1", START, START + len(bodies) * HALF_HOUR)
 
 
 @needs("polars")
 def test_windows_without_a_row_are_no_batches() -> None:
-    assert answered([], [], FIRST, []).to_arrow().column("t").num_chunks == 1
-    nothing = answered([], []).table()
-    assert (nothing.num_rows, nothing.to_dicts(), nothing.schema) == (0, [], sideline.SCHEMAS["locations"])
-    assert nothing.to_polars().is_empty()
-    assert nothing.to_pandas().empty
+    assert fetch([], [], FIRST, []).to_arrow().column("t").num_chunks == 1
+    empty_table = fetch([], []).table()
+    assert (empty_table.num_rows, empty_table.to_dicts(), empty_table.schema) == (0, [], sideline.SCHEMAS["locations"])
+    assert empty_table.to_polars().is_empty()
+    assert empty_table.to_pandas().empty
 
 
 def test_an_invalid_window_raises_when_it_is_read_and_says_where() -> None:
-    payload = answered(FIRST, [{"locations": [loc(BORDER + 1, "1", "PLAYER", x="far")]}])
-    assert len(payload.to_dict()) == 3
-    with pytest.raises(sideline.DecodeError, match=r"answer 2 of 2: .* at \$\[0\]\.locations\[0\]\.x") as caught:
-        payload.table()
-    assert caught.value.path == "$[0].locations[0].x"
-    assert payload.table(columns=["t"]).num_rows == len(ROWS) - 3
+    windows = fetch(FIRST, [{"locations": [loc(BORDER + 1, "1", "PLAYER", x="far")]}])
+    assert len(windows.to_dict()) == 3
+    with pytest.raises(sideline.DecodeError, match=r"answer 2 of 2: .* at \$\[0\]\.locations\[0\]\.x") as excinfo:
+        windows.table()
+    assert excinfo.value.path == "$[0].locations[0].x"
+    assert windows.table(columns=["t"]).num_rows == len(ROWS) - 3
 
 
-MINUTES, HZ, TRACKED = 40, 20, 11
+MINUTES, HZ, TAGS = 40, 20, 11
 # In a process of its own: what the tests before left behind would be counted. VmHWM is the peak since it was reset.
 WEIGH = """
 import json, sys
@@ -234,8 +234,8 @@ def test_forty_minutes_at_twenty_hertz_take_the_memory_of_bodies_and_table() -> 
     assert (done.returncode, done.stderr) == (0, "")
     seen = json.loads(done.stdout)
     steps = MINUTES * 60 * HZ + 1
-    assert (seen["rows"], seen["each once"], seen["times"]) == (steps * TRACKED, steps * TRACKED, steps)
-    assert (seen["at a time"], seen["steps"], seen["ordered"], seen["batches"]) == ([TRACKED], [1000 // HZ], True, 2)
+    assert (seen["rows"], seen["each once"], seen["times"]) == (steps * TAGS, steps * TAGS, steps)
+    assert (seen["at a time"], seen["steps"], seen["ordered"], seen["batches"]) == ([TAGS], [1000 // HZ], True, 2)
     assert seen["bodies"] > 90_000_000
     # Measured: 1.03. One more copy of the table would be 1.4, of the bodies 1.6.
     factor = seen["peak"] / (seen["bodies"] + seen["table"])

@@ -68,13 +68,13 @@ def test_signatures_are_those_of_openssl(secret: str, date: str, host: str, path
 
 def assert_consistent(service: Service) -> None:
     """By the bodies alone: events add up to box scores, players to teams, possessions and shots to events; links and ids lead somewhere."""
-    listed = {game["event_id"] for game in get(service, f"/v1/data/schedule/games?from={FROM}&to={TO}")[1]["games"]}
+    game_ids = {game["event_id"] for game in get(service, f"/v1/data/schedule/games?from={FROM}&to={TO}")[1]["games"]}
     events = {}
     for team in get(service, "/v1/data/teams")[1]["teams"]:
         status, body = get(service, f"/v1/data/teams/{team['id']}/events?from={TO - 20_000_000_000}&to={TO}")
         assert status == 200
         events |= {event["id"]: event for event in body["events"]}
-    assert {event.id for event in service.season.games if event.is_scheduled} == listed
+    assert {event.id for event in service.season.games if event.is_scheduled} == game_ids
     assert {event.id for event in service.season.played if event.is_listed} == set(events)
     for event in events.values():
         if event["is_game_event"]:
@@ -85,37 +85,49 @@ def assert_consistent(service: Service) -> None:
             possessions = get(service, f"/v1/data/stats/{result['id']}/possessions")[1]["teams"]
             names = {team["id"]: team["name"] for team in box}
             assert all({team["id"]: team["name"] for team in teams} == names for teams in (details, shots, possessions))
-            for team, detail, own_shots, own in zip(box, details, shots, possessions, strict=True):
+            for team, detail, own_shots, own_possessions in zip(box, details, shots, possessions, strict=True):
                 totals = {line["id"]: line["stats"] for line in team["player_stats"]}
-                sums = {line["id"]: {code: sum(one["value"] for one in found) for code, found in line["stats"].items()} for line in detail["player_stats"]}
+                sums = {
+                    line["id"]: {code: sum(occurrence["value"] for occurrence in occurrences) for code, occurrences in line["stats"].items()}
+                    for line in detail["player_stats"]
+                }
                 assert sums == {player: {code: value for code, value in stats.items() if value} for player, stats in totals.items()}
                 players: Counter[str] = Counter()
                 for player, stats in totals.items():
                     players.update(stats if player else {})
                 assert Counter(totals[0]) == players
-                made = [shot for player in own_shots["player_shots"] for shot in player["shots"]]
-                assert (len(made), sum(shot["is_make"] for shot in made)) == (totals[0]["FGA"], totals[0]["FG"])
-                counted = Counter(code for one in own["possessions"] for stat in one["stats"] for code in {stat["possession_type"], *stat["details"]})
-                assert {code: value for code, value in counted.items() if code != "PTS"} == {
+                attempts = [shot for player in own_shots["player_shots"] for shot in player["shots"]]
+                assert (len(attempts), sum(shot["is_make"] for shot in attempts)) == (totals[0]["FGA"], totals[0]["FG"])
+                counts = Counter(
+                    code
+                    for possession in own_possessions["possessions"]
+                    for stat in possession["stats"]
+                    for code in {stat["possession_type"], *stat["details"]}
+                )
+                assert {code: value for code, value in counts.items() if code != "PTS"} == {
                     code: value for code, value in totals[0].items() if value and code != "PTS"
                 }
-                times = [(one["start_timestamp"], one["end_timestamp"]) for one in own["possessions"]]
+                times = [(possession["start_timestamp"], possession["end_timestamp"]) for possession in own_possessions["possessions"]]
                 assert times == sorted(times)
                 assert all(start < end for start, end in times)
-                assert all(one["start_timestamp"] <= stat["timestamp"] <= one["end_timestamp"] for one in own["possessions"] for stat in one["stats"])
-                assert {0, *(player["id"] for player in own["team_player_details"])} == set(totals)
-                for one in own["possessions"] if event["is_game_event"] else ():
-                    sides = [set(one[side]) for side in ("player_ids", "opposing_player_ids")]
+                assert all(
+                    possession["start_timestamp"] <= stat["timestamp"] <= possession["end_timestamp"]
+                    for possession in own_possessions["possessions"]
+                    for stat in possession["stats"]
+                )
+                assert {0, *(player["id"] for player in own_possessions["team_player_details"])} == set(totals)
+                for possession in own_possessions["possessions"] if event["is_game_event"] else ():
+                    sides = [set(possession[side]) for side in ("player_ids", "opposing_player_ids")]
                     assert [len(side) for side in sides] == [5, 5]
-                    at = one["start_timestamp"]
+                    at = possession["start_timestamp"]
                     assert [{service.season.player(player).team_at(at) == team["id"] for player in side} for side in sides] == [{True}, {False}]
 
 
 def test_the_season_is_consistent_and_the_same_for_the_same_seed() -> None:
     with Service(seed=5, now=NOW) as service:
         assert_consistent(service)
-        again = Service(seed=5, now=NOW, link_base=service.base_url)
-        assert again.truth() == service.truth()
+        second = Service(seed=5, now=NOW, link_base=service.base_url)
+        assert second.truth() == service.truth()
         assert all(service.truth().values())
 
 
@@ -141,30 +153,30 @@ def test_every_table_of_a_payload_is_the_truth_row_for_row() -> None:
         for table, payload in (("teams", client.teams()), ("games", client.schedule(FROM, TO))):
             assert not differences(payload.table(table).to_dicts(), truth[table])
         for team in service.season.teams:
-            own = service.truth(team_ids=[team.id], request_team_id=team.id)
+            rows = service.truth(team_ids=[team.id], request_team_id=team.id)
             for payload in (client.roster(team.id), client.team_events(team.id, TO - 20_000_000_000, TO)):
                 for table in payload.tables:
-                    columns = (own[table] or [{}])[0].keys() & set(payload.table(table).column_names)
-                    assert not differences(payload.table(table).to_dicts(), own[table], columns=columns), table
+                    columns = (rows[table] or [{}])[0].keys() & set(payload.table(table).column_names)
+                    assert not differences(payload.table(table).to_dicts(), rows[table], columns=columns), table
         for _, session in service.season.sessions():
-            own = service.truth(session_ids=[session.id])
+            rows = service.truth(session_ids=[session.id])
             for payload in (client.stats(session.id), client.stats_details(session.id), client.possessions(session.id), client.shots(session.id)):
                 for table in payload.tables:
-                    columns = {*own[table][0], *payload.table(table).column_names} - {"game_id"}
-                    assert not differences(payload.table(table).to_dicts(), own[table], columns=columns), table
+                    columns = {*rows[table][0], *payload.table(table).column_names} - {"game_id"}
+                    assert not differences(payload.table(table).to_dicts(), rows[table], columns=columns), table
             locations = client.locations(session.id, session.start, session.end).table().to_dicts()
-            assert not differences(locations, own["locations"], columns=own["locations"][0].keys() - {"game_id"})
+            assert not differences(locations, rows["locations"], columns=rows["locations"][0].keys() - {"game_id"})
 
 
 def test_the_tables_of_a_game_are_the_truth_of_its_sessions() -> None:
     with Service(seed=6, features=Features.everything()) as service:
         client = sideline.Client(**service.client_options())
         for game in (game for game in service.season.games if game.sessions):
-            own = service.truth_of_game(game.id)
+            rows_of_game = service.truth_of_game(game.id)
             rows = [row for row in service.truth()["play_by_play"] if row["game_id"] == game.id]
             for payload, table, truth in (
-                (client.game_stats_details(game.id), "stat_events", own["stat_events"]),
-                (client.game_shots(game.id), "shots", own["shots"]),
+                (client.game_stats_details(game.id), "stat_events", rows_of_game["stat_events"]),
+                (client.game_shots(game.id), "shots", rows_of_game["shots"]),
                 (client.play_by_play(game.id), "play_by_play", rows),
             ):
                 assert not differences(payload.table(table).to_dicts(), truth, columns={*truth[0], *payload.table(table).column_names})
@@ -194,7 +206,7 @@ def test_errors_are_those_of_the_specification() -> None:
 def test_a_request_is_refused_by_its_signature_user_and_date() -> None:
     with Service(seed=5) as service:
         late = format_datetime(datetime.now(UTC) - timedelta(minutes=6), usegmt=True)
-        assert [get(service, "/v1/data/teams", **wrong)[0] for wrong in ({"secret": "x"}, {"username": "x"}, {"date": late}, {})] == [401, 401, 401, 200]
+        assert [get(service, "/v1/data/teams", **options)[0] for options in ({"secret": "x"}, {"username": "x"}, {"date": late}, {})] == [401, 401, 401, 200]
         service.clock_offset = -360
         assert get(service, "/v1/data/teams", date=late)[0] == 200
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 import reading
-from contract import CODES, COLUMNS, TYPES, appended, columns
+from contract import CODES, COLUMNS, TYPES, appended_columns, columns
 from independent import as_json, server
 from needs import library
 
@@ -42,7 +42,7 @@ def test_a_table_has_the_columns_of_the_contract_first(table: str) -> None:
 @pytest.mark.parametrize("table", COLUMNS)
 def test_only_a_table_of_a_resource_has_more_and_they_may_be_null(table: str) -> None:
     """What was stored or saved before has no value in them."""
-    more = [pa.schema(sideline.SCHEMAS[table]).field(name) for name in appended(table)]
+    more = [pa.schema(sideline.SCHEMAS[table]).field(name) for name in appended_columns(table)]
     # The box score of a game has the codes of those of its sessions.
     assert not more or table in of_resources() | {"game_box_score"}
     assert all(field.nullable and field.type in TYPES.values() for field in more)

@@ -29,12 +29,12 @@ LINK = "https://api.shottracker.com/v1/data/x"
 def exchange(body: Any, status: int = 200, **options: Any) -> Iterator[tuple[sideline.Client, list[Asked]]]:
     """A client of a server that responds to every signed request with one body, and refuses others."""
 
-    def answer(asked: Asked) -> Any:
-        if not asked.target.startswith("/broadcast/") and verified(asked, {"ann": "s3cret"}, time.time()) is not None:
+    def respond(request: Asked) -> Any:
+        if not request.target.startswith("/broadcast/") and verified(request, {"ann": "s3cret"}, time.time()) is not None:
             return as_json({"message": "HMAC signature does not match"}, 401)
         return as_json(body, status)
 
-    with server(answer) as seen:
+    with server(respond) as seen:
         address = seen.base_url
         settings = {"username": "ann", "secret": "s3cret", "api_key": "k3y", "base_url": address, "broadcast_base_url": address}
         with sideline.Client(**settings | options) as client:
@@ -43,14 +43,14 @@ def exchange(body: Any, status: int = 200, **options: Any) -> Iterator[tuple[sid
 
 def target(call: Callable[[sideline.Client], Any], body: Any = None, **options: Any) -> str:
     """The request of a call."""
-    with exchange({} if body is None else body, **options) as (client, asked):
+    with exchange({} if body is None else body, **options) as (client, requests):
         call(client)
-    assert len(asked) == 1
-    assert asked[0].method == "GET"
-    return asked[0].target
+    assert len(requests) == 1
+    assert requests[0].method == "GET"
+    return requests[0].target
 
 
-def got(call: Callable[[sideline.Client], Any], body: Any, **options: Any) -> Any:
+def fetch(call: Callable[[sideline.Client], Any], body: Any, **options: Any) -> Any:
     """The payload of a body that has nothing but documented fields; it is in the dict as it was sent."""
     with exchange(body, strict=True, **options) as (client, _):
         payload = call(client)
@@ -182,7 +182,7 @@ def test_each_sport_and_environment_has_its_host(sport: str, environment: str, h
         "websocket": lambda client: next(client.live(token="t", give_up_on=range(300, 600), retry_wait=0.01)),
     }
     heads: list[bytes] = []
-    # A proxy that reaches nobody; what it is asked for is the point.
+    # A proxy that reaches nobody; what it receives is the point.
     with listener(answering(heads, b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")) as between:
         settings = {"sport": sport, "environment": environment, "proxy": f"http://127.0.0.1:{between.port}"}
         with sideline.Client(username="u", secret="s", api_key="k", max_retries=0, **settings) as client, contextlib.suppress(sideline.ConnectError):
@@ -197,10 +197,10 @@ def test_the_broadcast_key_is_sent_once_and_where_it_was_requested(place: str) -
         with sideline.Client(api_key="canary k&y", api_key_in=place, broadcast_base_url=f"http://127.0.0.1:{seen.port}") as client:
             payload = client.broadcast_teams()
             next(client.live_stats("x-1", max_wait=0.01))
-    for asked in map(read, heads[:2]):
-        in_query = "apikey=canary%20k%26y" in asked.target
-        assert (in_query, asked.headers.get("apikey")) == ((True, None) if place == "query" else (False, "canary k&y"))
-        assert "authorization" not in asked.headers
+    for request in map(read, heads[:2]):
+        in_query = "apikey=canary%20k%26y" in request.target
+        assert (in_query, request.headers.get("apikey")) == ((True, None) if place == "query" else (False, "canary k&y"))
+        assert "authorization" not in request.headers
     assert "canary" not in payload.url + repr(client) + repr(payload)
 
 
@@ -240,16 +240,16 @@ def test_where_a_token_is_requested_and_carried_can_be_set() -> None:
 
 
 def test_a_fresh_token_that_is_refused_is_not_blamed_on_its_age() -> None:
-    def answer(asked: Asked) -> Any:
-        return as_json({"token": "t"}) if "_subscribe" in asked.target else as_json({"message": "no"}, 403)
+    def respond(request: Asked) -> Any:
+        return as_json({"token": "t"}) if "_subscribe" in request.target else as_json({"message": "no"}, 403)
 
-    with server(answer) as seen:
+    with server(respond) as seen:
         settings = {"base_url": seen.base_url, "websocket_url": seen.base_url.replace("http", "ws")}
         with sideline.Client(username="ann", secret="s3cret", **settings) as client:
-            with pytest.raises(sideline.ApiError) as caught:
+            with pytest.raises(sideline.ApiError) as excinfo:
                 list(client.live("g-1"))
-            assert "may lack access" in str(caught.value)
-            assert "give game_id" not in str(caught.value)
+            assert "may lack access" in str(excinfo.value)
+            assert "give game_id" not in str(excinfo.value)
             with pytest.raises(sideline.ApiError, match="give game_id="):
                 list(client.live(token="t"))
 
@@ -259,7 +259,7 @@ def test_a_fresh_token_that_is_refused_is_not_blamed_on_its_age() -> None:
 
 def test_a_team_has_its_seven_fields() -> None:
     team = {"id": 46, "name": "A", "gender": "MEN", "conference_name": "C", "league_name": "L", "sport": "BASKETBALL", "reference_id": "r-1"}
-    assert row(got(lambda c: c.teams(), {"teams": [team]}).table()) == {"team_id": team.pop("id"), **team}
+    assert row(fetch(lambda c: c.teams(), {"teams": [team]}).table()) == {"team_id": team.pop("id"), **team}
 
 
 PLAYER_IMAGES = [
@@ -294,7 +294,7 @@ def test_a_roster_has_the_team_its_images_its_players_and_their_services() -> No
     team = {"id": 46, "name": "A", "gender": "MEN", "conference_name": "C", "league_name": "L", "sport": "BASKETBALL", "reference_id": "r-1"}
     images = {name: f"{LINK}/{name}" for name in TEAM_IMAGES}
     body = {**team, "logo_image_link": LINK, "team_images": images, "players": [player]}
-    payload = got(lambda c: c.roster(46), body)
+    payload = fetch(lambda c: c.roster(46), body)
     flat = {name: value for name, value in player.items() if name not in ("id", "special_services", "team_player_images")}
     assert row(payload.table("players")) == {"team_id": 46, "player_id": 11, **flat, **{name: f"{LINK}/{name}" for name in PLAYER_IMAGES}}
     assert [(r["type"], r["value"]) for r in payload.table("special_services").to_dicts()] == [("MIC", "mic6"), ("VIDEO", "v")]
@@ -309,19 +309,19 @@ def test_a_scheduled_game_has_its_twenty_one_fields() -> None:
         "fan_engagement_enabled": True, "source": "SHOTTRACKER",
     }  # fmt: skip
     expected = {("game_id" if name == "event_id" else "results_link" if name == "_results" else name): value for name, value in game.items()}
-    table = got(lambda c: c.schedule(1_800_000_000_001), {"games": [game]}).table()
+    table = fetch(lambda c: c.schedule(1_800_000_000_001), {"games": [game]}).table()
     assert row(table) == {**expected, "tipoff_at": AT, "court_id": "c-1", "facility_id": "f-1"}
 
 
 def test_an_undocumented_status_is_an_ordinary_value() -> None:
     body = {"games": [{"event_id": "e-1", "status": "RAINED_OUT", "type": "CURLING", "gender": "MIXED"}]}
-    found = row(got(lambda c: c.schedule(1_800_000_000_001), body).table())
-    assert (found["status"], found["type"], found["gender"]) == ("RAINED_OUT", "CURLING", "MIXED")
+    fields = row(fetch(lambda c: c.schedule(1_800_000_000_001), body).table())
+    assert (fields["status"], fields["type"], fields["gender"]) == ("RAINED_OUT", "CURLING", "MIXED")
 
 
 def test_a_location_id_without_an_at_sign_is_left_whole() -> None:
-    found = row(got(lambda c: c.matchup(1, 1_800_000_000_001, reference="X", gender="MEN"), {"games": [{"event_id": "e-1", "location_id": "/a/b"}]}).table())
-    assert (found["location_id"], found["court_id"], found["facility_id"]) == ("/a/b", None, None)
+    fields = row(fetch(lambda c: c.matchup(1, 1_800_000_000_001, reference="X", gender="MEN"), {"games": [{"event_id": "e-1", "location_id": "/a/b"}]}).table())
+    assert (fields["location_id"], fields["court_id"], fields["facility_id"]) == ("/a/b", None, None)
 
 
 def event(**more: Any) -> dict[str, Any]:
@@ -344,37 +344,37 @@ def event(**more: Any) -> dict[str, Any]:
     } | more  # fmt: skip
 
 
-@pytest.mark.parametrize("root", [lambda one: {"events": [one]}, lambda one: [one], lambda one: one])
+@pytest.mark.parametrize("root", [lambda event: {"events": [event]}, lambda event: [event], lambda event: event])
 def test_an_event_has_its_fields_whatever_the_root(root: Callable[[Any], Any]) -> None:
-    payload = got(lambda c: c.team_events(46, 1_800_000_000_001, 1_800_000_000_002), root(event()))
-    found = row(payload.table("events"))
-    assert (found["event_id"], found["game_id"], found["team_id"], found["name"], found["source"]) == ("e-1", "e-1", 46, "A at B", "SHOTTRACKER")
-    assert (found["is_practice_event"], found["is_game_event"], found["game_type"], found["started_at"]) == (False, True, "HALF", AT)
-    assert [found[name] for name in ("home_team_id", "home_team_name", "away_team_id", "away_team_name")] == [1, "B", 2, "A"]
-    assert (found["self_link"], found["stats_details_link"]) == (f"{LINK}/self", f"{LINK}/all")
+    payload = fetch(lambda c: c.team_events(46, 1_800_000_000_001, 1_800_000_000_002), root(event()))
+    fields = row(payload.table("events"))
+    assert (fields["event_id"], fields["game_id"], fields["team_id"], fields["name"], fields["source"]) == ("e-1", "e-1", 46, "A at B", "SHOTTRACKER")
+    assert (fields["is_practice_event"], fields["is_game_event"], fields["game_type"], fields["started_at"]) == (False, True, "HALF", AT)
+    assert [fields[name] for name in ("home_team_id", "home_team_name", "away_team_id", "away_team_name")] == [1, "B", 2, "A"]
+    assert (fields["self_link"], fields["stats_details_link"]) == (f"{LINK}/self", f"{LINK}/all")
 
 
 def test_a_session_has_its_links_and_windows_that_touch() -> None:
-    payload = got(lambda c: c.game("e-1"), event())
-    found = row(payload.table("sessions"))
-    assert (found["session_id"], found["name"], found["type"], found["started_at"]) == ("s-1", "Q1", "GAME_ROUND", AT)
-    assert [found[name] for name in ("stats_link", "stats_details_link", "shots_link")] == [f"{LINK}/{n}" for n in (1, 2, 3)]
+    payload = fetch(lambda c: c.game("e-1"), event())
+    fields = row(payload.table("sessions"))
+    assert (fields["session_id"], fields["name"], fields["type"], fields["started_at"]) == ("s-1", "Q1", "GAME_ROUND", AT)
+    assert [fields[name] for name in ("stats_link", "stats_details_link", "shots_link")] == [f"{LINK}/{n}" for n in (1, 2, 3)]
     first, second = payload.table("location_windows").to_dicts()
     assert (first["start"], first["end"]) == (AT, second["start"])
 
 
 @pytest.mark.parametrize("link", [None, f"{LINK}/possessions"])
 def test_a_result_may_have_a_link_to_possessions_or_none(link: str | None) -> None:
-    one = event()
+    game = event()
     if link:
-        one["results"][0] |= {"_possessions": link, "_possessions_summary": f"{link}/summary"}
-    assert row(got(lambda c: c.game("e-1"), one).table("sessions"))["possessions_link"] == link
+        game["results"][0] |= {"_possessions": link, "_possessions_summary": f"{link}/summary"}
+    assert row(fetch(lambda c: c.game("e-1"), game).table("sessions"))["possessions_link"] == link
 
 
 def test_a_session_without_a_name_and_a_link_of_one_window_are_read() -> None:
-    one = event()
-    one["results"][0] |= {"name": None, "_locations": f"{LINK}?id=s-1&from={T}&to={T + 1}"}
-    payload = got(lambda c: c.game("e-1"), one)
+    game = event()
+    game["results"][0] |= {"name": None, "_locations": f"{LINK}?id=s-1&from={T}&to={T + 1}"}
+    payload = fetch(lambda c: c.game("e-1"), game)
     assert row(payload.table("sessions"))["name"] is None
     assert row(payload.table("location_windows"))["start"] == AT
 
@@ -384,9 +384,9 @@ DETAILS = {"id": 11, "firstname": "A", "lastname": "B", "profile_image_link": LI
 
 def test_team_game_stats_are_one_teams_lines() -> None:
     line = {"id": 11, "player_details": DETAILS, "version": 7, "games_played": 3, "stats": {"FG": 8, "FGA": 15, "PTS": 17.0}}
-    payload = got(lambda c: c.team_game_stats(46, game_id="g-1"), {"id": 46, "name": "A", "logo_image_link": LINK, "player_stats": [line]})
-    found = row(payload.table("box_score"))
-    assert [found[name] for name in ("team_id", "team_name", "player_id", "first_name", "last_name", "version", "games_played")] == [
+    payload = fetch(lambda c: c.team_game_stats(46, game_id="g-1"), {"id": 46, "name": "A", "logo_image_link": LINK, "player_stats": [line]})
+    totals = row(payload.table("box_score"))
+    assert [totals[name] for name in ("team_id", "team_name", "player_id", "first_name", "last_name", "version", "games_played")] == [
         46,
         "A",
         11,
@@ -395,8 +395,8 @@ def test_team_game_stats_are_one_teams_lines() -> None:
         7,
         3,
     ]
-    assert [found[code] for code in ("FG", "FGA", "PTS", "AST")] == [8.0, 15.0, 17.0, None]
-    assert found["game_id"] == "g-1"
+    assert [totals[code] for code in ("FG", "FGA", "PTS", "AST")] == [8.0, 15.0, 17.0, None]
+    assert totals["game_id"] == "g-1"
     assert {(r["stat"], r["value"]) for r in payload.table("player_stats").to_dicts()} == {("FG", 8.0), ("FGA", 15.0), ("PTS", 17.0)}
 
 
@@ -407,12 +407,12 @@ def teams(*lines: Any) -> dict[str, Any]:
 def test_the_line_with_id_0_is_the_teams_total() -> None:
     player = {"id": 11, "player_details": DETAILS, "version": 7, "stats": {"PTS": 2}}
     total = {"id": 0, "player_details": None, "version": 8, "stats": {"PTS": 2}}
-    rows = got(lambda c: c.stats("s-1"), teams(player, total)).table("box_score").to_dicts()
+    rows = fetch(lambda c: c.stats("s-1"), teams(player, total)).table("box_score").to_dicts()
     assert [(r["player_id"], r["is_team_total"], r["session_id"]) for r in rows] == [(11, False, "s-1"), (0, True, "s-1")]
 
 
 def test_a_stat_occurrence_has_its_ten_fields() -> None:
-    one = {
+    occurrence = {
         "occurred_at": T,
         "value": 2,
         "game_clock": "9:58.7",
@@ -424,10 +424,12 @@ def test_a_stat_occurrence_has_its_ten_fields() -> None:
         "hoop_to_event_x": -4,
         "hoop_to_event_y": 5,
     }
-    body = teams({"id": 11, "player_details": DETAILS, "version": 7, "stats": {"PTS": [one]}}, {"id": 0, "player_details": None, "stats": {"PTS": [one]}})
-    found, total = got(lambda c: c.stats_details("s-1"), body).table().to_dicts()
-    assert {name: found[name] for name in one} == {**one, "occurred_at": AT}
-    assert (found["game_clock_s"], found["shot_clock_s"], found["stat"], total["is_team_total"]) == (598.7, 12.0, "PTS", True)
+    body = teams(
+        {"id": 11, "player_details": DETAILS, "version": 7, "stats": {"PTS": [occurrence]}}, {"id": 0, "player_details": None, "stats": {"PTS": [occurrence]}}
+    )
+    line, total = fetch(lambda c: c.stats_details("s-1"), body).table().to_dicts()
+    assert {name: line[name] for name in occurrence} == {**occurrence, "occurred_at": AT}
+    assert (line["game_clock_s"], line["shot_clock_s"], line["stat"], total["is_team_total"]) == (598.7, 12.0, "PTS", True)
 
 
 COUNTERS = "left_wing middle_wing right_wing pick_n_pop pick_n_roll pick_n_short_roll screened_shot handoff drag pop roll slip short_roll reject re_screen stay step_up snake split other"
@@ -452,10 +454,15 @@ def test_a_possession_has_its_attributes_its_stats_and_both_lineups() -> None:
         "period": "Q1", "player_ids": [3, 1], "opposing_player_ids": [9], "stats": [shot_stat, rebound], "possession_attributes": attributes,
     }  # fmt: skip
     player = {"id": 11, "first_name": "A", "last_name": "B", "profile_image_link": LINK}
-    payload = got(lambda c: c.possessions("s-1"), {"teams": [{"id": 46, "name": "A", "team_player_details": [player], "possessions": [possession]}]})
-    found = row(payload.table("possessions"))
-    assert {name: found[name] for name in attributes} == attributes
-    assert (found["player_ids"], found["opposing_player_ids"], found["start_timestamp"], found["locations_link"]) == ([3, 1], [9], AT, possession["_locations"])
+    payload = fetch(lambda c: c.possessions("s-1"), {"teams": [{"id": 46, "name": "A", "team_player_details": [player], "possessions": [possession]}]})
+    fields = row(payload.table("possessions"))
+    assert {name: fields[name] for name in attributes} == attributes
+    assert (fields["player_ids"], fields["opposing_player_ids"], fields["start_timestamp"], fields["locations_link"]) == (
+        [3, 1],
+        [9],
+        AT,
+        possession["_locations"],
+    )
     first, second = payload.table("possession_events").to_dicts()
     assert {name: first[name] for name in shot} == shot
     assert (first["details"], first["game_clock_s"], second["possession_type"], second["game_clock"], second["zone"]) == (
@@ -475,13 +482,13 @@ def test_a_sessions_shot_has_its_documented_fields() -> None:
         "period": "Q1", "attributes": ["OTD"],
     }  # fmt: skip
     body = {"teams": [{"id": 46, "name": "A", "logo_image_link": LINK, "player_shots": [{"id": 11, "player_details": DETAILS, "shots": [shot]}]}]}
-    found = row(got(lambda c: c.shots("s-1"), body).table())
-    assert {name: found[name] for name in shot} == {**shot, "occurred_at": AT}
-    assert (found["points"], found["session_id"], found["player_id"]) == (2, "s-1", 11)
+    fields = row(fetch(lambda c: c.shots("s-1"), body).table())
+    assert {name: fields[name] for name in shot} == {**shot, "occurred_at": AT}
+    assert (fields["points"], fields["session_id"], fields["player_id"]) == (2, "s-1", 11)
 
 
 def test_locations_are_batches_under_an_array() -> None:
-    one = {
+    sample = {
         "t": T,
         "x": 10,
         "y": 20,
@@ -496,7 +503,7 @@ def test_locations_are_batches_under_an_array() -> None:
         "sc": "02.00",
     }
     rows = (
-        got(lambda c: c.locations("s-1", T, T + 1), [{"locations": [one]}, {"locations": [one | {"tag": "65002", "pid": 12, "type": "BALL"}]}])
+        fetch(lambda c: c.locations("s-1", T, T + 1), [{"locations": [sample]}, {"locations": [sample | {"tag": "65002", "pid": 12, "type": "BALL"}]}])
         .table()
         .to_dicts()
     )
@@ -516,9 +523,9 @@ def test_a_games_shot_is_the_same_row_from_abbreviations() -> None:
         "px": 900, "py": 9000, "pz": 1100, "hx": 0, "hy": 12725, "hz": 3048, "hsx": -900, "hsy": 3725, "s": "RECORDED", "drb": 2, "dd": None, "fid": "F",
         "hid": "H", "gc": None, "sc": None, "prd": "H1", "attributes": ["CAS"], "players": ["12"], "d": 383.2, "shotDefenders": [21],
     }  # fmt: skip
-    found = row(got(lambda c: c.game_shots("g-1"), {"shots": [shot], "gameTotals": TOTALS}).table())
-    assert [found[name] for name in ("player_id", "team_id", "is_make", "is_3point", "points", "zone", "defender_ids")] == [11, 1, False, True, 0, 3, [21]]
-    assert [found[name] for name in ("distance_cm", "hoop_player_x", "hoop_player_y", "period", "status")] == [383.2, -900, 3725, "H1", "RECORDED"]
+    fields = row(fetch(lambda c: c.game_shots("g-1"), {"shots": [shot], "gameTotals": TOTALS}).table())
+    assert [fields[name] for name in ("player_id", "team_id", "is_make", "is_3point", "points", "zone", "defender_ids")] == [11, 1, False, True, 0, 3, [21]]
+    assert [fields[name] for name in ("distance_cm", "hoop_player_x", "hoop_player_y", "period", "status")] == [383.2, -900, 3725, "H1", "RECORDED"]
 
 
 def test_a_play_has_its_documented_fields() -> None:
@@ -530,8 +537,8 @@ def test_a_play_has_its_documented_fields() -> None:
         "videoAttributes": {"facilityId": "F", "courtId": "C", "sessionId": "s-1"}, "baseStats": "TO", "actualStats": "LBTO",
         "key": {"actorId": "11", "timestamp": T}, "act": "PLAYER", "pid": "11",
     }  # fmt: skip
-    found = row(got(lambda c: c.play_by_play("g-1"), {"details": [play], "gameTotals": TOTALS}).table())
-    assert [found[name] for name in ("event_id", "team_id", "player_id", "stats", "corrected", "base_stats", "actual_stats")] == [
+    fields = row(fetch(lambda c: c.play_by_play("g-1"), {"details": [play], "gameTotals": TOTALS}).table())
+    assert [fields[name] for name in ("event_id", "team_id", "player_id", "stats", "corrected", "base_stats", "actual_stats")] == [
         "E",
         1,
         11,
@@ -540,7 +547,7 @@ def test_a_play_has_its_documented_fields() -> None:
         "TO",
         "LBTO",
     ]
-    assert [found[name] for name in ("player_x", "hoop_to_event_y", "classification", "description", "act")] == [
+    assert [fields[name] for name in ("player_x", "hoop_to_event_y", "classification", "description", "act")] == [
         -100,
         12525,
         "LIVE_BALL_TURNOVER",
@@ -557,17 +564,17 @@ def test_a_ball_screen_has_its_documented_fields() -> None:
         "defenderTeamId": "2", "screenerX": -1, "screenerY": 1, "wing": 1, "videoTimeMarkStart": "00:10", "startGameClock": "07:00.0",
         "endGameClock": "06:59.0", "startShotClock": "05.0", "endShotClock": "04.0",
     }  # fmt: skip
-    found = row(got(lambda c: c.ball_screens("g-1"), {"ballscreens": [screen], "gameTotals": TOTALS}).table())
-    assert all(value is not None for value in found.values())
-    assert (found["offensive_actions"], found["screener_player_ids"], found["start_game_clock_s"]) == ({"POP": 0.5}, [3], 420.0)
+    fields = row(fetch(lambda c: c.ball_screens("g-1"), {"ballscreens": [screen], "gameTotals": TOTALS}).table())
+    assert all(value is not None for value in fields.values())
+    assert (fields["offensive_actions"], fields["screener_player_ids"], fields["start_game_clock_s"]) == ({"POP": 0.5}, [3], 420.0)
 
 
 def test_a_catch_up_has_each_part_under_its_own_key() -> None:
     line = {"pid": "11", "tid": "1", "totalStats": {"PTS": 5, "FG3": 1}}
-    payload = got(lambda c: c.catch_up("g-1", ["stats", "shots"]), {"stats": [line], "shots": [], "gameTotals": TOTALS})
+    payload = fetch(lambda c: c.catch_up("g-1", ["stats", "shots"]), {"stats": [line], "shots": [], "gameTotals": TOTALS})
     assert payload.tables == ["player_stats", "box_score", "shots"]
-    found = row(payload.table("box_score"))
-    assert (found["player_id"], found["team_id"], found["PTS"], found["FG3"]) == (11, 1, 5.0, 1.0)
+    totals = row(payload.table("box_score"))
+    assert (totals["player_id"], totals["team_id"], totals["PTS"], totals["FG3"]) == (11, 1, 5.0, 1.0)
 
 
 def test_a_broadcast_roster_has_its_documented_fields() -> None:
@@ -585,9 +592,9 @@ def test_a_broadcast_roster_has_its_documented_fields() -> None:
         "players": [player],
         "sensor_assignments_history": [{"anything": 1}],
     }
-    payload = got(lambda c: c.broadcast_roster(46, game_id="g-1"), body)
-    found = row(payload.table("players"))
-    assert [found[name] for name in ("player_id", "first_name", "last_name", "jersey_number", "position", "sensor", "is_active")] == [
+    payload = fetch(lambda c: c.broadcast_roster(46, game_id="g-1"), body)
+    fields = row(payload.table("players"))
+    assert [fields[name] for name in ("player_id", "first_name", "last_name", "jersey_number", "position", "sensor", "is_active")] == [
         11,
         "A",
         "B",
@@ -611,7 +618,7 @@ BROADCAST: list[Callable[[sideline.Client], Any]] = [
 @pytest.mark.parametrize("call", BROADCAST)
 @pytest.mark.parametrize("body", [{"anything": [1, {"deep": None}]}, [], [1]])
 def test_a_body_that_is_not_documented_is_a_dict_and_no_table(call: Callable[[sideline.Client], Any], body: Any) -> None:
-    payload = got(call, body)
+    payload = fetch(call, body)
     assert payload.tables == []
     with pytest.raises(ValueError, match="to_dict"):
         payload.table()
@@ -621,18 +628,18 @@ def test_a_body_that_is_not_documented_is_a_dict_and_no_table(call: Callable[[si
 
 
 def test_a_football_game_has_quarters() -> None:
-    one = event(game_type="QUARTER")
-    one["results"][0]["type"] = "FOOTBALL_GAME_QUARTER"
-    payload = got(lambda c: c.game("e-1"), one)
+    game = event(game_type="QUARTER")
+    game["results"][0]["type"] = "FOOTBALL_GAME_QUARTER"
+    payload = fetch(lambda c: c.game("e-1"), game)
     assert row(payload.table("sessions"))["type"] == "FOOTBALL_GAME_QUARTER"
     assert row(payload.table("events"))["game_type"] == "QUARTER"
 
 
 def test_football_stats_are_rows_and_columns_of_their_own_codes() -> None:
     body = teams({"id": 11, "player_details": DETAILS, "version": 1, "stats": {"RUSH_YDS": 87.5, "TD": 1}})
-    payload = got(lambda c: c.stats("s-1"), body, sport="football")
-    found = row(payload.table("box_score"))
-    assert (found["RUSH_YDS"], found["TD"], "PTS" in found) == (87.5, 1.0, False)
+    payload = fetch(lambda c: c.stats("s-1"), body, sport="football")
+    line = row(payload.table("box_score"))
+    assert (line["RUSH_YDS"], line["TD"], "PTS" in line) == (87.5, 1.0, False)
     assert {r["stat"] for r in payload.table("player_stats").to_dicts()} == {"RUSH_YDS", "TD"}
 
 
@@ -675,23 +682,23 @@ def test_an_error_of_the_service_has_its_status_message_and_request_id(
     call: Callable[[sideline.Client], Any], status: int, message: str, kind: type[sideline.ApiError], key: str
 ) -> None:
     request_id = "00000000-0000-4000-8000-000000000001"
-    with exchange({"status": status, "message": message, key: request_id}, status, max_retries=0) as (client, asked):
-        with pytest.raises(kind) as caught:
+    with exchange({"status": status, "message": message, key: request_id}, status, max_retries=0) as (client, requests):
+        with pytest.raises(kind) as excinfo:
             call(client)
-    assert (caught.value.status, caught.value.message, caught.value.request_id) == (status, message, request_id)
+    assert (excinfo.value.status, excinfo.value.message, excinfo.value.request_id) == (status, message, request_id)
     # Of an unknown session it is found out once whether its id is a game's.
-    assert [one.target for one in asked[1:]] == (["/v1/data/games/s"] if message == "Invalid id" else [])
-    if isinstance(caught.value, sideline.InvalidRequest):
-        assert caught.value.rules == message.split(" | ")
+    assert [request.target for request in requests[1:]] == (["/v1/data/games/s"] if message == "Invalid id" else [])
+    if isinstance(excinfo.value, sideline.InvalidRequest):
+        assert excinfo.value.rules == message.split(" | ")
 
 
 @pytest.mark.parametrize("key", ["apikey", "secret"])
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_gateways_refusal_is_one_of_the_credentials(key: str, status: int) -> None:
-    with exchange({"message": "Invalid authentication credentials"}, status) as (client, asked):
-        with pytest.raises(sideline.AuthenticationError, match="SIDELINE_API_KEY" if key == "apikey" else "SIDELINE_SECRET") as caught:
+    with exchange({"message": "Invalid authentication credentials"}, status) as (client, requests):
+        with pytest.raises(sideline.AuthenticationError, match="SIDELINE_API_KEY" if key == "apikey" else "SIDELINE_SECRET") as excinfo:
             client.broadcast_teams() if key == "apikey" else client.teams()
-    assert (caught.value.status, caught.value.request_id, len(asked)) == (status, None, 1)
+    assert (excinfo.value.status, excinfo.value.request_id, len(requests)) == (status, None, 1)
 
 
 def test_every_request_is_a_get_over_http_1_1_without_a_body() -> None:
@@ -701,13 +708,13 @@ def test_every_request_is_a_get_over_http_1_1_without_a_body() -> None:
     assert heads[0].startswith(b"GET /v1/data/teams HTTP/1.1\r\n")
     assert b"content-length" not in heads[0].lower()
     assert b"transfer-encoding" not in heads[0].lower()
-    asked = read(heads[0])
-    assert {"date", "host", "authorization"} <= asked.headers.keys()
-    assert time.strptime(asked.headers["date"], "%a, %d %b %Y %H:%M:%S GMT")
+    request = read(heads[0])
+    assert {"date", "host", "authorization"} <= request.headers.keys()
+    assert time.strptime(request.headers["date"], "%a, %d %b %Y %H:%M:%S GMT")
 
 
 def test_a_body_comes_back_byte_for_byte() -> None:
     raw = json.dumps({"teams": [], "extra": "é"}, ensure_ascii=False).encode() + b"\n"
-    with server(lambda asked: (200, {}, raw)) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
+    with server(lambda request: (200, {}, raw)) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
         with pytest.warns(sideline.SchemaDriftWarning, match="extra"):
             assert bytes(client.teams().raw) == raw

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from independent import as_json, server
 from needs import library
-from peers import HEAD, answer, peer
+from peers import HEAD, make_response, peer
 from service import Service
 
 import sideline
@@ -25,22 +25,22 @@ import sideline
 pd = library("pandas")
 
 
-def given(base_url: str, **more: Any) -> sideline.Client:
+def make_client(base_url: str, **more: Any) -> sideline.Client:
     return sideline.Client(**{"username": "ann", "secret": "s3cret-canary", "api_key": "key-canary", "base_url": base_url, "max_retries": 0} | more)
 
 
 @pytest.fixture
 def nowhere() -> sideline.Client:
     """A client whose calls must be refused before a byte is sent: nothing listens there."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    return given(f"http://127.0.0.1:{port}")
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+    return make_client(f"http://127.0.0.1:{port}")
 
 
 def test_a_naive_datetime_is_refused_with_what_to_write(nowhere: sideline.Client) -> None:
-    with pytest.raises(ValueError, match="timezone") as caught:
+    with pytest.raises(ValueError, match="timezone") as excinfo:
         nowhere.schedule(datetime(2026, 11, 1))
-    assert not isinstance(caught.value, sideline.SidelineError)
+    assert not isinstance(excinfo.value, sideline.SidelineError)
 
 
 def test_an_iso_time_without_offset_is_refused(nowhere: sideline.Client) -> None:
@@ -56,25 +56,25 @@ def test_epoch_seconds_are_refused(nowhere: sideline.Client, call: Callable[[sid
 
 @pytest.mark.parametrize("call", [lambda c: c.team_events(46, 20, 10), lambda c: c.team_game_stats(46, start=20, end=10)])
 def test_a_swapped_range_is_refused_in_the_services_words(nowhere: sideline.Client, call: Callable[[sideline.Client], object]) -> None:
-    with pytest.raises(sideline.InvalidRequest) as caught:
+    with pytest.raises(sideline.InvalidRequest) as excinfo:
         call(nowhere)
-    assert (caught.value.status, caught.value.request_id) == (422, None)
-    assert caught.value.rules == ["from must be less than to"]
-    assert isinstance(caught.value, ValueError)
+    assert (excinfo.value.status, excinfo.value.request_id) == (422, None)
+    assert excinfo.value.rules == ["from must be less than to"]
+    assert isinstance(excinfo.value, ValueError)
 
 
 def test_a_range_of_sums_is_never_split(nowhere: sideline.Client) -> None:
-    with pytest.raises(sideline.InvalidRequest) as caught:
+    with pytest.raises(sideline.InvalidRequest) as excinfo:
         nowhere.team_game_stats(46, start="2026-01-01", end="2026-12-01")
-    assert caught.value.rules == ["the range may not exceed 8 months"]
+    assert excinfo.value.rules == ["the range may not exceed 8 months"]
 
 
-@pytest.mark.parametrize("wrong", ["a/b", "", ".", "..", "a b", "a?b", "a#b", "é", "a%2Fb", "a\n", "a\\b"])
+@pytest.mark.parametrize("session_id", ["a/b", "", ".", "..", "a b", "a?b", "a#b", "é", "a%2Fb", "a\n", "a\\b"])
 @pytest.mark.parametrize("call", ["roster", "stats", "game", "possessions"])
-def test_an_id_that_is_none_is_refused_before_a_byte_is_sent(nowhere: sideline.Client, call: str, wrong: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        getattr(nowhere, call)(wrong)
-    assert not isinstance(caught.value, sideline.SidelineError)
+def test_an_id_that_is_none_is_refused_before_a_byte_is_sent(nowhere: sideline.Client, call: str, session_id: str) -> None:
+    with pytest.raises(ValueError) as excinfo:
+        getattr(nowhere, call)(session_id)
+    assert not isinstance(excinfo.value, sideline.SidelineError)
 
 
 @pytest.mark.parametrize("call", [lambda c, at: c.schedule(at), lambda c, at: c.schedule("2026-11-01", at), lambda c, at: c.locations("s-1", at, at)])
@@ -83,24 +83,24 @@ def test_nat_is_refused_as_a_time(nowhere: sideline.Client, call: Callable[[side
         call(nowhere, pd.NaT)
 
 
-@pytest.mark.parametrize("wrong", [None, True, 1.5, b"x", object()])
-def test_an_id_of_another_type_is_a_type_error(nowhere: sideline.Client, wrong: Any) -> None:
+@pytest.mark.parametrize("session_id", [None, True, 1.5, b"x", object()])
+def test_an_id_of_another_type_is_a_type_error(nowhere: sideline.Client, session_id: Any) -> None:
     with pytest.raises(TypeError):
-        nowhere.stats(wrong)
+        nowhere.stats(session_id)
 
 
-@pytest.mark.parametrize("wrong", [b"46", bytearray(b"46"), memoryview(b"46")])
-def test_bytes_are_not_accepted_as_numbers(nowhere: sideline.Client, wrong: Any) -> None:
-    with pytest.raises(TypeError, match=f"team_ids is an id .*, not {type(wrong).__name__}"):
-        nowhere.matchup(wrong, "2026-11-01", reference="ncaa", gender="MEN")
-    with pytest.raises(TypeError, match=f"ids is a str or an int, not {type(wrong).__name__}"):
-        nowhere.get("/v1/data/teams", {"ids": wrong})
+@pytest.mark.parametrize("value", [b"46", bytearray(b"46"), memoryview(b"46")])
+def test_bytes_are_not_accepted_as_numbers(nowhere: sideline.Client, value: Any) -> None:
+    with pytest.raises(TypeError, match=f"team_ids is an id .*, not {type(value).__name__}"):
+        nowhere.matchup(value, "2026-11-01", reference="ncaa", gender="MEN")
+    with pytest.raises(TypeError, match=f"ids is a str or an int, not {type(value).__name__}"):
+        nowhere.get("/v1/data/teams", {"ids": value})
 
 
-@pytest.mark.parametrize("wrong", ["https://api.shottracker.com/other", "/v2/data/x", "/v1/data/../../x", "v1/data/teams", "", "/v1/data/%2e%2e/x"])
-def test_a_link_that_leads_elsewhere_is_refused(nowhere: sideline.Client, wrong: str) -> None:
+@pytest.mark.parametrize("link", ["https://api.shottracker.com/other", "/v2/data/x", "/v1/data/../../x", "v1/data/teams", "", "/v1/data/%2e%2e/x"])
+def test_a_link_that_leads_elsewhere_is_refused(nowhere: sideline.Client, link: str) -> None:
     with pytest.raises(ValueError):
-        nowhere.follow(wrong)
+        nowhere.follow(link)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_missing_secret_names_its_variable(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "settings",
     [
         {"environment": "prod"}, {"sport": "soccer"}, {"base_url": "http://example.com"}, {"base_url": "example.com"},
         {"base_url": "ftp://example.com"}, {"base_url": "https://user:pw@example.com"}, {"timeout": -1}, {"max_concurrency": 0},
@@ -134,10 +134,10 @@ def test_a_missing_secret_names_its_variable(monkeypatch: pytest.MonkeyPatch) ->
     ],
     ids=str,
 )  # fmt: skip
-def test_a_wrong_setting_is_refused_when_the_client_is_built(wrong: dict[str, Any]) -> None:
-    with pytest.raises((sideline.ConfigurationError, ValueError)) as caught:
-        sideline.Client(**{"username": "ann", "secret": "s"} | wrong)
-    assert str(caught.value)
+def test_a_wrong_setting_is_refused_when_the_client_is_built(settings: dict[str, Any]) -> None:
+    with pytest.raises((sideline.ConfigurationError, ValueError)) as excinfo:
+        sideline.Client(**{"username": "ann", "secret": "s"} | settings)
+    assert str(excinfo.value)
 
 
 @pytest.mark.parametrize("variable", ["SIDELINE_ENVIRONMENT", "SIDELINE_SPORT", "SIDELINE_BASE_URL", "SIDELINE_WEBSOCKET_URL"])
@@ -211,27 +211,27 @@ def test_plain_http_is_allowed_when_requested() -> None:
 
 
 def test_an_unknown_session_is_not_found(client: sideline.Client) -> None:
-    with pytest.raises(sideline.NotFound, match="Invalid id") as caught:
+    with pytest.raises(sideline.NotFound, match="Invalid id") as excinfo:
         client.stats("no-such-session")
-    assert caught.value.status == 404
-    assert caught.value.request_id and len(caught.value.request_id) == 36
-    assert caught.value.attempts == 1
+    assert excinfo.value.status == 404
+    assert excinfo.value.request_id and len(excinfo.value.request_id) == 36
+    assert excinfo.value.attempts == 1
 
 
 def test_a_credential_without_a_privilege_is_denied(service: sideline.Simulator, client: sideline.Client) -> None:
     service.credentials.add("no-stats", "pw", privileges={"stats": False})
     session = client.game(service.games[0]["event_id"])["results"][0]["id"]
-    with given(service.base_url, username="no-stats", secret="pw") as denied:
+    with make_client(service.base_url, username="no-stats", secret="pw") as no_stats:
         with pytest.raises(sideline.PermissionDenied, match="No access to STATS data"):
-            denied.stats(session)
-        assert denied.shots(session).status == 200
+            no_stats.stats(session)
+        assert no_stats.shots(session).status == 200
 
 
 def test_a_wrong_secret_is_an_authentication_error(service: sideline.Simulator) -> None:
-    with given(service.base_url, username=service.username) as wrong, pytest.raises(sideline.AuthenticationError, match="SIDELINE_SECRET") as caught:
-        wrong.teams()
-    assert caught.value.status == 401
-    assert "canary" not in str(caught.value) + repr(caught.value)
+    with make_client(service.base_url, username=service.username) as impostor, pytest.raises(sideline.AuthenticationError, match="SIDELINE_SECRET") as excinfo:
+        impostor.teams()
+    assert excinfo.value.status == 401
+    assert "canary" not in str(excinfo.value) + repr(excinfo.value)
 
 
 def test_a_clock_ten_minutes_off_is_corrected_and_named_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -241,26 +241,26 @@ def test_a_clock_ten_minutes_off_is_corrected_and_named_once(caplog: pytest.LogC
         assert [r.status for r in service.requests] == [401, 200]
         client.teams()
         assert [r.status for r in service.requests] == [401, 200, 200]
-    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert len(warned) == 1
-    assert warned[0].startswith("This machine's clock is 10.0 minutes behind the service's")
-    assert warned[0].endswith("set this machine's clock")
+    messages = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(messages) == 1
+    assert messages[0].startswith("This machine's clock is 10.0 minutes behind the service's")
+    assert messages[0].endswith("set this machine's clock")
 
 
 def test_a_clock_that_cannot_be_corrected_is_named() -> None:
-    far = "Mon, 01 Jan 2001 00:00:00 GMT"
+    date = "Mon, 01 Jan 2001 00:00:00 GMT"
     refusal = {"message": "HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication"}
-    with server(lambda asked: as_json(refusal, 401)) as seen, given(seen.base_url) as client:
+    with server(lambda request: as_json(refusal, 401)) as seen, make_client(seen.base_url) as client:
         with pytest.raises(sideline.AuthenticationError):
             client.teams()
         assert len(seen.asked) <= 2
     body = b'{"message": "HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication"}'
     # Beyond 24 hours no offset is believed, so nothing is sent again.
-    head = b"HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Type: application/json\r\nDate: " + far.encode() + b"\r\n"
-    with peer([answer(body, head)]) as skewed, given(skewed.base_url) as client:
+    head = b"HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Type: application/json\r\nDate: " + date.encode() + b"\r\n"
+    with peer([make_response(body, head)]) as host, make_client(host.base_url) as client:
         with pytest.raises(sideline.AuthenticationError, match="more than the 24 hours that sideline corrects: set this machine's clock"):
             client.teams()
-        assert len(skewed.requests) == 1
+        assert len(host.requests) == 1
 
 
 def test_a_server_that_is_down(nowhere: sideline.Client) -> None:
@@ -269,53 +269,53 @@ def test_a_server_that_is_down(nowhere: sideline.Client) -> None:
 
 
 def test_a_host_that_does_not_exist() -> None:
-    with given("https://no-such-host.invalid") as client, pytest.raises(sideline.ConnectError, match=r"no-such-host\.invalid"):
+    with make_client("https://no-such-host.invalid") as client, pytest.raises(sideline.ConnectError, match=r"no-such-host\.invalid"):
         client.teams()
 
 
 def test_an_html_response() -> None:
     page = b"<html><title>Sign in to the hotel's network</title></html>"
-    with peer([answer(page, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n")]) as seen, given(seen.base_url) as client:
+    with peer([make_response(page, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n")]) as seen, make_client(seen.base_url) as client:
         with pytest.raises(sideline.DecodeError, match="text/html"):
             client.teams()
 
 
 @pytest.mark.parametrize("body", [b"", b"   ", b"OK", b"<html>"])
 def test_a_body_that_is_not_json(body: bytes) -> None:
-    with peer([answer(body)]) as seen, given(seen.base_url) as client, pytest.raises(sideline.DecodeError):
+    with peer([make_response(body)]) as seen, make_client(seen.base_url) as client, pytest.raises(sideline.DecodeError):
         client.teams().to_dict()
 
 
 def test_a_truncated_body_names_path_and_offset() -> None:
     body = b'{"teams": [{"id": 46, "name": "Kan'
-    with peer([answer(body)]) as seen, given(seen.base_url) as client:
+    with peer([make_response(body)]) as seen, make_client(seen.base_url) as client:
         payload = client.teams()
     for read in (payload.table, payload.to_dict, payload.unknown_fields):
-        with pytest.raises(sideline.DecodeError) as caught:
+        with pytest.raises(sideline.DecodeError) as excinfo:
             read()
-        assert caught.value.offset <= len(body)
-    with pytest.raises(sideline.DecodeError) as caught:
+        assert excinfo.value.offset <= len(body)
+    with pytest.raises(sideline.DecodeError) as excinfo:
         payload.table()
-    assert (caught.value.path, caught.value.offset) == ("$.teams[0].name", len(body))
+    assert (excinfo.value.path, excinfo.value.offset) == ("$.teams[0].name", len(body))
 
 
 def test_a_body_that_does_not_fit_names_path_and_offset() -> None:
     body = b'{"teams": [{"id": 46}, {"id": "forty"}]}'
     payload = sideline.Payload.from_bytes("teams", body)
-    with pytest.raises(sideline.DecodeError, match="number") as caught:
+    with pytest.raises(sideline.DecodeError, match="number") as excinfo:
         payload.table()
-    assert (caught.value.path, caught.value.offset) == ("$.teams[1].id", body.index(b'"forty"'))
+    assert (excinfo.value.path, excinfo.value.offset) == ("$.teams[1].id", body.index(b'"forty"'))
 
 
-@pytest.mark.parametrize("wrong", [{"teams": []}, [], Path("teams.json"), 5, None], ids=repr)
-def test_an_object_without_bytes_is_no_body(wrong: Any) -> None:
-    with pytest.raises(TypeError, match=f"^raw must be bytes, the body as it was sent, not {type(wrong).__name__.removesuffix('Type')}$"):
-        sideline.Payload.from_bytes("teams", wrong)
+@pytest.mark.parametrize("body", [{"teams": []}, [], Path("teams.json"), 5, None], ids=repr)
+def test_an_object_without_bytes_is_no_body(body: Any) -> None:
+    with pytest.raises(TypeError, match=f"^raw must be bytes, the body as it was sent, not {type(body).__name__.removesuffix('Type')}$"):
+        sideline.Payload.from_bytes("teams", body)
 
 
 def test_one_column_is_as_good_as_a_list_of_one() -> None:
     stats = sideline.Payload.from_bytes("stats", b'{"teams": []}')
-    with given("http://127.0.0.1:9") as client:
+    with make_client("http://127.0.0.1:9") as client:
         for table in (stats.table, client.stats([]).table):
             assert table("box_score", columns="PTS").column_names == ["PTS"]
             with pytest.raises(TypeError, match="^columns is a list of names, not int$"):
@@ -330,42 +330,46 @@ def test_a_negative_number_of_rows_is_refused() -> None:
         table.head(-1)
 
 
-@pytest.mark.parametrize("wrong", [None, {}, sideline.Payload.from_bytes("stats", b'{"teams": []}').table("box_score")], ids=lambda wrong: type(wrong).__name__)
-def test_a_box_score_is_seeded_with_payloads(wrong: Any) -> None:
-    with pytest.raises(TypeError, match=f"^seed takes one payload at a time, not a {type(wrong).__name__}$"):
-        sideline.LiveBoxScore(wrong)
+@pytest.mark.parametrize(
+    "invalid_seed",
+    [None, {}, sideline.Payload.from_bytes("stats", b'{"teams": []}').table("box_score")],
+    ids=lambda invalid_seed: type(invalid_seed).__name__,
+)
+def test_a_box_score_is_seeded_with_payloads(invalid_seed: Any) -> None:
+    with pytest.raises(TypeError, match=f"^seed takes one payload at a time, not a {type(invalid_seed).__name__}$"):
+        sideline.LiveBoxScore(invalid_seed)
 
 
 def test_a_short_body_is_never_success() -> None:
     cut = HEAD + b"Content-Length: 100\r\n\r\n" + b'{"teams": []}'
-    with peer([cut]) as seen, given(seen.base_url) as client:
+    with peer([cut]) as seen, make_client(seen.base_url) as client:
         with pytest.raises(sideline.TransportError):
             client.teams()
-    with peer([cut, answer(b'{"teams": []}')]) as seen, given(seen.base_url, max_retries=1) as client:
+    with peer([cut, make_response(b'{"teams": []}')]) as seen, make_client(seen.base_url, max_retries=1) as client:
         assert client.teams().to_dict() == {"teams": []}
 
 
 @pytest.mark.parametrize("reset", [False, True])
 def test_a_connection_that_ends_before_a_byte_is_tried_again(reset: bool) -> None:
-    with peer([None, answer(b'{"teams": []}')], reset=reset) as seen, given(seen.base_url, max_retries=1) as client:
+    with peer([None, make_response(b'{"teams": []}')], reset=reset) as seen, make_client(seen.base_url, max_retries=1) as client:
         assert client.teams().to_dict() == {"teams": []}
         assert seen.connections == 2
 
 
 def test_a_server_that_stays_silent_is_a_timeout() -> None:
     silent = sideline.Timeout(connect=10, read=0.3, total=60)
-    with peer([b"keep"]) as seen, given(seen.base_url, timeout=silent) as client:
+    with peer([b"keep"]) as seen, make_client(seen.base_url, timeout=silent) as client:
         start = time.monotonic()
-        with pytest.raises(sideline.RequestTimeout) as caught:
+        with pytest.raises(sideline.RequestTimeout) as excinfo:
             client.teams()
         assert time.monotonic() - start < 20
-        assert isinstance(caught.value, TimeoutError)
+        assert isinstance(excinfo.value, TimeoutError)
 
 
 def test_a_body_that_stops_is_a_timeout() -> None:
     with (
         peer([b"keep" + HEAD + b"Content-Length: 100\r\n\r\n{"]) as seen,
-        given(seen.base_url, timeout=sideline.Timeout(connect=1, read=0.3, total=5)) as client,
+        make_client(seen.base_url, timeout=sideline.Timeout(connect=1, read=0.3, total=5)) as client,
     ):
         with pytest.raises(sideline.RequestTimeout):
             client.teams()
@@ -376,18 +380,18 @@ def test_a_body_that_stops_is_a_timeout() -> None:
 )
 def test_which_statuses_are_tried_again(status: int, attempts: int) -> None:
     body = {"status": status, "message": "a | b", "serviceRequestId": "0b6dfd45-7b0c-4c0e-9d0a-000000000001"}
-    with server(lambda asked: as_json(body, status, retry_after="0")) as seen, given(seen.base_url, max_retries=2) as client:
-        with pytest.raises(sideline.ApiError) as caught:
+    with server(lambda request: as_json(body, status, retry_after="0")) as seen, make_client(seen.base_url, max_retries=2) as client:
+        with pytest.raises(sideline.ApiError) as excinfo:
             client.teams()
-    assert len(seen.asked) == caught.value.attempts == attempts
-    assert (caught.value.status, caught.value.request_id, caught.value.method) == (status, body["serviceRequestId"], "GET")
+    assert len(seen.asked) == excinfo.value.attempts == attempts
+    assert (excinfo.value.status, excinfo.value.request_id, excinfo.value.method) == (status, body["serviceRequestId"], "GET")
     if status in (400, 422):
-        assert isinstance(caught.value, sideline.InvalidRequest)
-        assert caught.value.rules == ["a", "b"]
+        assert isinstance(excinfo.value, sideline.InvalidRequest)
+        assert excinfo.value.rules == ["a", "b"]
 
 
 def test_retry_after_beyond_the_deadline_gives_up_at_once() -> None:
-    with server(lambda asked: as_json({"message": "slow down"}, 429, retry_after="3600")) as seen, given(seen.base_url, max_retries=3) as client:
+    with server(lambda request: as_json({"message": "slow down"}, 429, retry_after="3600")) as seen, make_client(seen.base_url, max_retries=3) as client:
         start = time.monotonic()
         with pytest.raises(sideline.RateLimited):
             client.teams()
@@ -396,35 +400,35 @@ def test_retry_after_beyond_the_deadline_gives_up_at_once() -> None:
 
 
 def test_a_redirect_to_another_host_carries_nothing_there() -> None:
-    with server(lambda asked: as_json({})) as other:
-        with server(lambda asked: as_json({}, 302, location=other.base_url + "/v1/data/teams")) as seen, given(seen.base_url) as client:
-            with pytest.raises(sideline.ApiError) as caught:
+    with server(lambda request: as_json({})) as other:
+        with server(lambda request: as_json({}, 302, location=other.base_url + "/v1/data/teams")) as seen, make_client(seen.base_url) as client:
+            with pytest.raises(sideline.ApiError) as excinfo:
                 client.teams()
-    assert (type(caught.value), caught.value.status) == (sideline.ApiError, 302)
+    assert (type(excinfo.value), excinfo.value.status) == (sideline.ApiError, 302)
     assert other.asked == []
 
 
 def test_a_redirect_to_the_same_origin_is_signed_again_and_has_no_referer() -> None:
-    def moved(asked: Any) -> Any:
-        return as_json({"teams": []}) if asked.target == "/v1/data/teams2" else as_json({}, 302, location="/v1/data/teams2")
+    def redirect(request: Any) -> Any:
+        return as_json({"teams": []}) if request.target == "/v1/data/teams2" else as_json({}, 302, location="/v1/data/teams2")
 
-    with server(moved) as seen, given(seen.base_url) as client:
+    with server(redirect) as seen, make_client(seen.base_url) as client:
         assert client.teams().to_dict() == {"teams": []}
-    first, second = (asked.headers for asked in seen.asked)
+    first, second = (request.headers for request in seen.asked)
     assert first["authorization"] != second["authorization"]
     assert "referer" not in second
 
 
 def test_a_link_to_a_foreign_host_goes_to_the_configured_one() -> None:
-    with server(lambda asked: as_json([])) as foreign, server(lambda asked: as_json([])) as ours, given(ours.base_url) as client:
+    with server(lambda request: as_json([])) as foreign, server(lambda request: as_json([])) as host, make_client(host.base_url) as client:
         client.follow(foreign.base_url + "/v1/data/sensors/locations?id=s&from=1&to=2")
-    assert [asked.target for asked in ours.asked] == ["/v1/data/sensors/locations?id=s&from=1&to=2"]
+    assert [request.target for request in host.asked] == ["/v1/data/sensors/locations?id=s&from=1&to=2"]
     assert foreign.asked == []
 
 
 def test_a_gzip_bomb_is_refused_before_it_fills_the_memory() -> None:
     bomb = gzip.compress(b'"' + b"a" * (300 * 1024 * 1024) + b'"', 9)
-    with peer([answer(bomb, HEAD + b"Content-Encoding: gzip\r\n")]) as seen, given(seen.base_url) as client:
+    with peer([make_response(bomb, HEAD + b"Content-Encoding: gzip\r\n")]) as seen, make_client(seen.base_url) as client:
         with pytest.raises(sideline.TransportError, match="256 MiB"):
             client.teams()
 
@@ -434,7 +438,7 @@ def test_no_secret_is_in_any_text(service: sideline.Simulator) -> None:
     import traceback
 
     texts = []
-    with given(service.base_url, username=service.username, broadcast_base_url=service.base_url) as client:
+    with make_client(service.base_url, username=service.username, broadcast_base_url=service.base_url) as client:
         texts += [repr(client), str(vars(client) if hasattr(client, "__dict__") else "")]
         texts.append(repr(pickle.dumps(client)))
         for call in (client.teams, client.broadcast_teams):

@@ -42,10 +42,10 @@ def listener(serve: Serve, host: str = "127.0.0.1") -> Iterator[Listener]:
     listening = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     seen = Listener(listening.getsockname()[1])
     threads: list[threading.Thread] = []
-    stopped = threading.Event()
+    is_stopping = threading.Event()
 
-    def one(connection: socket.socket) -> None:
-        # A peer may hang up at any time; a test sees what came of it at the client.
+    def handle(connection: socket.socket) -> None:
+        # A peer may hang up at any time; a test sees the effect at the client.
         with contextlib.suppress(OSError), connection:
             connection.settimeout(30)
             serve(connection)
@@ -53,11 +53,11 @@ def listener(serve: Serve, host: str = "127.0.0.1") -> Iterator[Listener]:
     def accept() -> None:
         while True:
             connection, _ = listening.accept()
-            if stopped.is_set():
+            if is_stopping.is_set():
                 connection.close()
                 return
             seen.connections += 1
-            threads.append(threading.Thread(target=one, args=(connection,), daemon=True))
+            threads.append(threading.Thread(target=handle, args=(connection,), daemon=True))
             threads[-1].start()
 
     accepting = threading.Thread(target=accept, daemon=True)
@@ -65,7 +65,7 @@ def listener(serve: Serve, host: str = "127.0.0.1") -> Iterator[Listener]:
     try:
         yield seen
     finally:
-        stopped.set()
+        is_stopping.set()
         socket.create_connection(listening.getsockname()[:2]).close()
         accepting.join()
         listening.close()
@@ -114,13 +114,13 @@ def reset(connection: socket.socket) -> None:
     connection.close()
 
 
-def answering(heads: list[bytes], answer: bytes | None = None) -> Serve:
+def answering(heads: list[bytes], response: bytes | None = None) -> Serve:
     """Keeps a request as received, and responds to it, by default with an empty body of the resource."""
 
     def serve(connection: socket.socket) -> None:
         if head := read_head(connection):
             heads.append(head)
-            connection.sendall(respond(head) if answer is None else answer)
+            connection.sendall(respond(head) if response is None else response)
 
     return serve
 
@@ -128,13 +128,13 @@ def answering(heads: list[bytes], answer: bytes | None = None) -> Serve:
 def over_tls(context: ssl.SSLContext, serve: Serve, *, notify: bool = True) -> Serve:
     """`serve` inside TLS; without `notify` it ends as a cut connection does."""
 
-    def wrapped(connection: socket.socket) -> None:
+    def serve_secure(connection: socket.socket) -> None:
         with context.wrap_socket(connection, server_side=True) as secure:
             serve(secure)
             if notify:
                 secure.unwrap()
 
-    return wrapped
+    return serve_secure
 
 
 @dataclass
@@ -161,8 +161,8 @@ def proxy(ports: Mapping[str, int], *, credentials: str | None = None, host: str
         seen.heads.append(head)
         seen.overheard += head
         fields = {name.lower(): value for name, _, value in (line.partition(b": ") for line in head.split(b"\r\n")[1:])}
-        given = fields.get(b"proxy-authorization", b"").removeprefix(b"Basic ")
-        if credentials is not None and base64.b64decode(given) != credentials.encode():
+        proxy_credentials = fields.get(b"proxy-authorization", b"").removeprefix(b"Basic ")
+        if credentials is not None and base64.b64decode(proxy_credentials) != credentials.encode():
             connection.sendall(b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="it"\r\nContent-Length: 4\r\n\r\nwho?')
             return
         method, target, _ = head.split(b" ", 2)
@@ -171,17 +171,17 @@ def proxy(ports: Mapping[str, int], *, credentials: str | None = None, host: str
             if method == b"CONNECT":
                 connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
-                kept = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"proxy-")]
-                upstream.sendall(b"\r\n".join(kept).replace(b"http://" + place, b"", 1))
+                lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"proxy-")]
+                upstream.sendall(b"\r\n".join(lines).replace(b"http://" + place, b"", 1))
             relay(connection, upstream, seen.overheard)
 
     with listener(serve if context is None else over_tls(context, serve, notify=False), host) as seen.listener:
-        where = f"[{host}]" if ":" in host else host
-        seen.address = f"{'http' if context is None else 'https'}://{where}:{seen.listener.port}"
+        address_host = f"[{host}]" if ":" in host else host
+        seen.address = f"{'http' if context is None else 'https'}://{address_host}:{seen.listener.port}"
         yield seen
 
 
-def relay(client: socket.socket, upstream: socket.socket, overheard: bytearray) -> None:
+def relay(client: socket.socket, upstream: socket.socket, traffic: bytearray) -> None:
     """Both ways in one thread: a TLS socket of Python's (before 3.13) is not for two at once."""
     to = {client: upstream, upstream: client}
     with contextlib.suppress(OSError):
@@ -191,7 +191,7 @@ def relay(client: socket.socket, upstream: socket.socket, overheard: bytearray) 
             for end in ready or select.select(list(to), [], [])[0]:
                 more = end.recv(65536)
                 if end is client:
-                    overheard += more
+                    traffic += more
                 if more:
                     to[end].sendall(more)
                 else:

@@ -32,21 +32,21 @@ def serve_long_season(service: Service, games: int) -> None:
     """The lists of a team have so many games, all over for weeks; the service itself has one of them."""
     bodies = Bodies(service.season, service.links, service.features)
     game = service.season.games[0]
-    scheduled, event = bodies.scheduled(game), bodies.event(game)
+    template, event = bodies.schedule_entry(game), bodies.event(game)
     first = service.season.now - 150 * 86_400_000
     starts = [first + index * 130 * 86_400_000 // games for index in range(games)]
 
-    def moved(entry: dict[str, Any], by: int) -> dict[str, Any]:
+    def shift(entry: dict[str, Any], by: int) -> dict[str, Any]:
         return {**entry, "started_at": entry["started_at"] + by, "ended_at": entry["ended_at"] + by}
 
     def game_event(index: int) -> dict[str, Any]:
         by = starts[index] - event["started_at"]
-        results = [{**moved(result, by), "id": f"{result['id'][:8]}-{index}"} for result in event["results"]]
-        return {**moved(event, by), "id": f"game-{index}", "results": results}
+        results = [{**shift(result, by), "id": f"{result['id'][:8]}-{index}"} for result in event["results"]]
+        return {**shift(event, by), "id": f"game-{index}", "results": results}
 
-    listed = {"games": [{**scheduled, "event_id": f"game-{index}", "tipoff_at": start} for index, start in enumerate(starts)]}
+    schedule = {"games": [{**template, "event_id": f"game-{index}", "tipoff_at": start} for index, start in enumerate(starts)]}
     events = json.dumps({"events": [game_event(index) for index in range(games)]}).encode()
-    service.faults.add("schedule", body=json.dumps(listed).encode())
+    service.faults.add("schedule", body=json.dumps(schedule).encode())
     for team in game.team_ids:
         service.faults.add("team_events", path=f"/{team}/", body=events)
 

@@ -80,7 +80,7 @@ class Fake:
     requests: list[str] = field(default_factory=list)
     """Paths of requests that open no stream, in order."""
     connections: list[Connection] = field(default_factory=list)
-    ended: threading.Event = field(default_factory=threading.Event)
+    is_closed: threading.Event = field(default_factory=threading.Event)
 
     def client(self, **options: Any) -> sideline.Client:
         client = sideline.Client(**self.options(), max_retries=0, **options)
@@ -103,7 +103,7 @@ def answers_nothing(path: str) -> Answer | None:
 def fake(stream: Callable[[Connection], None] = Connection.hold, rest: Callable[[str], Answer | None] = answers_nothing) -> Iterator[Fake]:
     """Runs `stream` for each connection of a stream, and answers other paths with `rest`: `None` hangs, status 0 closes."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=256)
-    made = Fake(f"http://127.0.0.1:{listening.getsockname()[1]}")
+    service = Fake(f"http://127.0.0.1:{listening.getsockname()[1]}")
     sockets: list[socket.socket] = []
 
     def serve(connection: socket.socket) -> None:
@@ -118,19 +118,19 @@ def fake(stream: Callable[[Connection], None] = Connection.hold, rest: Callable[
                 head, _, data = data.partition(b"\r\n\r\n")
                 path = head.split(b" ")[1].decode()
                 if any(part in path for part in STREAMS):
-                    opened = Connection(connection, head, len(made.connections) + 1)
-                    made.connections.append(opened)
-                    stream(opened)
+                    stream_connection = Connection(connection, head, len(service.connections) + 1)
+                    service.connections.append(stream_connection)
+                    stream(stream_connection)
                     return
                 if "_subscribe" in path:
-                    answer: Answer | None = (200, b'{"token": "canary-token"}')
+                    response: Answer | None = (200, b'{"token": "canary-token"}')
                 else:
-                    made.requests.append(path)
-                    answer = rest(path)
-                if answer is None:
-                    made.ended.wait(60)
+                    service.requests.append(path)
+                    response = rest(path)
+                if response is None:
+                    service.is_closed.wait(60)
                     return
-                status, body = answer
+                status, body = response
                 if not status:
                     return
                 connection.sendall(b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(body)) + body)
@@ -148,9 +148,9 @@ def fake(stream: Callable[[Connection], None] = Connection.hold, rest: Callable[
     thread = threading.Thread(target=accept, daemon=True)
     thread.start()
     try:
-        yield made
+        yield service
     finally:
-        made.ended.set()
+        service.is_closed.set()
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
         thread.join()

@@ -88,10 +88,10 @@ def test_the_bodies_of_a_batch_stay_within_max_response_bytes() -> None:
     """24 MiB each, of which 25 kB are sent; 64 MiB are allowed for all bodies of a client."""
     small, large = b'{"teams": []}', gzip.compress(b'{"teams": []' + b" " * (24 << 20) + b"}", 6)
 
-    def answer(asked: independent.Asked) -> independent.Answer:
-        return (200, {}, small) if "/first" in asked.target else (200, {"content-encoding": "gzip"}, large)
+    def respond(request: independent.Asked) -> independent.Answer:
+        return (200, {}, small) if "/first" in request.target else (200, {"content-encoding": "gzip"}, large)
 
-    with independent.server(answer) as service:
+    with independent.server(respond) as service:
         done = run(PEAK + BATCH, service.base_url)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) < 64 + 90
@@ -153,12 +153,12 @@ def test_an_odd_value_never_ends_an_export(to: str, case: str, tmp_path: Path, l
             assert archive.sync(**SPAN, tables=("box_score", "player_stats")).complete
     finally:
         league.faults.remove(fault)
-    exported = archive.export(address)
-    rows = exported.rows
+    export = archive.export(address)
+    rows = export.rows
     assert rows["box_score"] == archive.to_arrow("box_score").num_rows > 0
     assert rows["player_stats"] > 0
     is_held = case == "rowid" or (to == "duckdb" and case != "empty code")
-    assert (exported.problems == ()) == is_held, exported.problems
+    assert (export.problems == ()) == is_held, export.problems
 
 
 # 3. The lock of an archive in a bucket.
@@ -307,25 +307,25 @@ def test_a_table_with_any_time_can_be_printed_in_polars(time: int) -> None:
 )
 def test_max_buffer_bytes_counts_all_of_an_item(field: str) -> None:
     """A service sends 48 MB in items of 64 kB to a reader that takes none; 1 MB may wait, and 4 MiB may be read ahead."""
-    sent = threading.Event()
+    is_sent = threading.Event()
 
     def stream(connection: Connection) -> None:
         connection.begin_events()
         line = field.encode() + b": " + b"x" * 65_536
         for number in range(750):
             connection.send(b"%s%d\n%s\n" % (line, number, b"" if field == "data" else b"data: 1\n"))
-        sent.set()
+        is_sent.set()
         connection.hold()
 
     with fake(stream) as service, service.client() as client, client.live_stats("g1", max_buffer_bytes=1_000_000, recover="off") as live:
-        sent.wait(1.5)
+        is_sent.wait(1.5)
         read = live.stats.bytes
     assert 500_000 < read < 12_000_000
 
 
 # 7. Out of memory.
 
-LIMITED = """
+LIMITS = """
 import os, resource, signal, sys, sideline
 line = b'{"id":%d,"stats":{"PTS":1,"AST":2,"REB":3}}'
 body = b'{"teams":[{"id":1,"player_stats":[' + b",".join(line % number for number in range(200_000)) + b']}]}'
@@ -358,7 +358,7 @@ for margin in range(16):
 @pytest.mark.parametrize("call", ["table", "to_dict", "to_dicts", "from_bytes"])
 def test_out_of_memory_is_a_memory_error(call: str) -> None:
     """In processes that may have 0 to 8 MB more than they have; one alone could be lucky."""
-    done = run(LIMITED, call, RUST_BACKTRACE="1")
+    done = run(LIMITS, call, RUST_BACKTRACE="1")
     assert done.stdout.split() == ["0"] * 16, done.stderr[-500:]
 
 
@@ -503,8 +503,8 @@ def with_recipes(text: str) -> str:
     """Commands, and after them the recipes of the targets that they make."""
     recipes = dict(re.findall(r"(?m)^([a-z-]+):.*\n((?:(?:\t|#|ifdef|else|endif).*\n)*)", (ROOT / "Makefile").read_text(encoding="utf-8")))
     settings = dict(re.findall(r"(?m)^([A-Z_]+)\s+:?= (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8")))
-    made = "\n".join(recipes[target] for target in re.findall(r"\bmake ([a-z-]+)", text))
-    return text + "\n" + re.sub(r"\$\((PIP|LOCKED|MUSL|WHEEL_TESTS)\)", lambda match: settings[match[1]], made)
+    targets = "\n".join(recipes[target] for target in re.findall(r"\bmake ([a-z-]+)", text))
+    return text + "\n" + re.sub(r"\$\((PIP|LOCKED|MUSL|WHEEL_TESTS)\)", lambda match: settings[match[1]], targets)
 
 
 @pytest.mark.source
@@ -561,8 +561,8 @@ def test_the_release_names_its_version_of_maturin() -> None:
 @pytest.mark.source
 def test_advisories_are_looked_up_on_a_schedule() -> None:
     # YAML reads the key `on` as true.
-    scheduled = [name for name, workflow in workflows().items() if "schedule" in (workflow.get("on") or workflow.get(True) or {})]
-    assert re.search(r"cargo[ -]deny|cargo audit|advisories", "\n".join(commands(name) for name in scheduled))
+    names = [name for name, workflow in workflows().items() if "schedule" in (workflow.get("on") or workflow.get(True) or {})]
+    assert re.search(r"cargo[ -]deny|cargo audit|advisories", "\n".join(commands(name) for name in names))
 
 
 @pytest.mark.source
@@ -591,9 +591,9 @@ def test_the_release_is_drafted_before_it_is_published() -> None:
 def test_what_was_published_is_verified() -> None:
     jobs = workflows()["release.yml"]["jobs"]
     after = "\n".join(str(step.get("run", "")) for job in jobs.values() if "release" in job.get("needs", ()) for step in job["steps"])
-    published = steps("release.yml")
-    places = [index for index, step in enumerate(published) if "gh-action-pypi-publish" in step.get("uses", "")]
-    after += "\n".join(str(step.get("run", "")) for step in published[places[-1] + 1 :])
+    release = steps("release.yml")
+    places = [index for index, step in enumerate(release) if "gh-action-pypi-publish" in step.get("uses", "")]
+    after += "\n".join(str(step.get("run", "")) for step in release[places[-1] + 1 :])
     assert re.search(r"attestation verify|pypi-attestations|pip (download|install) .*sideline", with_recipes(after))
 
 
@@ -617,9 +617,9 @@ def test_replay_as_json_prints_no_raw_control_character(tmp_path: Path, capsys: 
     with fake(stream) as service, service.client() as client:
         take(client.live_stats("g1").record(path), 5, lambda item: isinstance(item, sideline.Update))
     assert main(["replay", str(path), "--fast", "--json"]) == 0
-    printed = capsys.readouterr().out
-    assert [json.loads(line)["data"] for line in printed.splitlines() if '"update"' in line] == [CONTROLS]
-    assert not set(CONTROLS[0] + CONTROLS[-1]) & set(printed)
+    output = capsys.readouterr().out
+    assert [json.loads(line)["data"] for line in output.splitlines() if '"update"' in line] == [CONTROLS]
+    assert not set(CONTROLS[0] + CONTROLS[-1]) & set(output)
 
 
 def test_slow_connections_do_not_block_the_live_page() -> None:
@@ -671,10 +671,10 @@ def test_a_table_is_refused_as_fast_as_it_is_accepted() -> None:
         keys = ",".join(f'"K{number}":1' for number in range(150_000))
         body = f'{{"teams":[{{"id":1,{keys},"player_stats":[{{"id":{player_id},"stats":{{"PTS":1}}}}]}}]}}'.encode()
         payload = sideline.Payload.from_bytes("stats", body, session_id="s")
-        begun = time.process_time()
+        start = time.process_time()
         with suppress(sideline.DecodeError):
             payload.table("box_score")
-        return time.process_time() - begun
+        return time.process_time() - start
 
     # Of each pair both may have been interrupted.
     assert min(seconds('"x"') / seconds("7") for _ in range(9)) < 1.6

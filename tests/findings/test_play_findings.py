@@ -33,7 +33,7 @@ class Shot:
     """A shot beside the positions at its time."""
 
     is_make: bool
-    named: list[int]
+    named_ids: list[int]
     """The defenders that the service names."""
     nearest: int
     distance: float
@@ -64,8 +64,8 @@ def play() -> Play:
             shots = client.game_shots(game).table().to_polars()
             windows = body.table("location_windows").to_polars().sort("start")
             for session in body.table("sessions")["session_id"]:
-                mine = windows.filter(pl.col("session_id") == session)
-                rows = client.locations(session, mine["start"][0], mine["end"][-1]).table().to_polars()
+                own_windows = windows.filter(pl.col("session_id") == session)
+                rows = client.locations(session, own_windows["start"][0], own_windows["end"][-1]).table().to_polars()
                 possessions = client.possessions(session).table("possessions").to_polars()
                 add_session(play, rows, shots.filter(pl.col("session_id") == session), possessions)
     return play
@@ -92,8 +92,8 @@ def add_session(play: Play, rows: pl.DataFrame, shots: pl.DataFrame, possessions
             continue
         opponents = now[now[:, 0] != shot["team_id"]]
         away = distances(opponents, shot["player_x"], shot["player_y"])
-        named = shot["defender_ids"] or []
-        at_named = [distance for player, distance in zip(opponents[:, 1], away, strict=True) if player in named]
+        named_ids = shot["defender_ids"] or []
+        at_named = [distance for player, distance in zip(opponents[:, 1], away, strict=True) if player in named_ids]
         shooter = None if before is None else before[before[:, 1] == shot["player_id"]]
         if before is not None and shooter is not None and len(shooter):
             earlier: float | None = distances(before[before[:, 0] != shot["team_id"]], shooter[0, 2], shooter[0, 3]).min()
@@ -101,7 +101,7 @@ def add_session(play: Play, rows: pl.DataFrame, shots: pl.DataFrame, possessions
             earlier = None
         in_half = int((np.sign(opponents[:, 3]) == np.sign(shot["hoop_y"])).sum())
         nearest = int(opponents[away.argmin(), 1])
-        play.shots.append(Shot(shot["is_make"], named, nearest, away.min(), min(at_named, default=None), earlier, in_half))
+        play.shots.append(Shot(shot["is_make"], named_ids, nearest, away.min(), min(at_named, default=None), earlier, in_half))
     step = players.sort("player_id", "t").with_columns(
         step=pl.col("t").diff().over("player_id"),
         clock=pl.col("game_clock_s").diff().over("player_id"),
@@ -122,12 +122,12 @@ def add_session(play: Play, rows: pl.DataFrame, shots: pl.DataFrame, possessions
 
 
 def test_every_shot_names_a_defender(play: Play) -> None:
-    assert np.mean([bool(shot.named) for shot in play.shots]) == 1
+    assert np.mean([bool(shot.named_ids) for shot in play.shots]) == 1
 
 
 def test_a_named_defender_is_the_nearest_opponent(play: Play) -> None:
-    named = [shot for shot in play.shots if shot.named]
-    assert np.mean([shot.nearest in shot.named for shot in named]) > 0.95
+    shots = [shot for shot in play.shots if shot.named_ids]
+    assert np.mean([shot.nearest in shot.named_ids for shot in shots]) > 0.95
 
 
 def test_a_named_defender_stood_near_the_shot(play: Play) -> None:
@@ -150,13 +150,13 @@ def test_the_nearest_opponent_of_a_shot_is_as_near_as_in_real_games(play: Play) 
 
 def test_positions_a_second_before_a_shot_do_not_tell_its_outcome(play: Play) -> None:
     makes, misses = (
-        np.median([shot.distance_before for shot in play.shots if shot.is_make == made and shot.distance_before is not None]) for made in (True, False)
+        np.median([shot.distance_before for shot in play.shots if shot.is_make == is_make and shot.distance_before is not None]) for is_make in (True, False)
     )
     assert abs(makes - misses) < 1.5
 
 
 def test_defenders_do_not_leave_before_a_made_shot(play: Play) -> None:
-    makes, misses = (np.median([shot.distance for shot in play.shots if shot.is_make == made]) for made in (True, False))
+    makes, misses = (np.median([shot.distance for shot in play.shots if shot.is_make == is_make]) for is_make in (True, False))
     assert abs(makes - misses) < 2
 
 
@@ -194,11 +194,11 @@ def team_games() -> pl.DataFrame:
     by_game = pl.col("session_id").replace_strict(game_of).alias("game_id")
     totals = box.filter(pl.col("is_team_total")).group_by(by_game, "team_id").agg(pl.col("FL", "FTA").sum())
     minutes = metrics.minutes(possessions.with_columns(by_game), by=["game_id"]).filter(pl.col("player_id").is_not_null())
-    played = minutes.group_by("game_id", "team_id").agg(most=pl.col("minutes").max(), used=pl.len(), all=pl.col("minutes").sum())
-    # A game that goes on has no whole rotation yet.
-    whole = totals.join(played, on=["game_id", "team_id"]).filter(pl.col("all") > 180)
-    assert whole.height > 60
-    return whole
+    of_team = minutes.group_by("game_id", "team_id").agg(most=pl.col("minutes").max(), used=pl.len(), all=pl.col("minutes").sum())
+    # A game that is being played has no complete rotation yet.
+    complete_games = totals.join(of_team, on=["game_id", "team_id"]).filter(pl.col("all") > 180)
+    assert complete_games.height > 60
+    return complete_games
 
 
 FIGURES = {
@@ -212,10 +212,10 @@ FIGURES = {
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_the_box_score_has_the_figures_of_real_games(figure: str, team_games: pl.DataFrame) -> None:
-    column, (low, high), (least, most) = FIGURES[figure]
+    column, (low, high), (least, highest) = FIGURES[figure]
     values = team_games[column].cast(pl.Float64).to_numpy()
     assert low < values.mean() < high
-    assert least < values.std() < most
+    assert least < values.std() < highest
 
 
 # 5. Answers from positions.
@@ -240,7 +240,7 @@ SNAPSHOT = {
         {"id": 2, "name": "Away", "player_stats": [{"id": 0, "stats": {"PTS": 9}}, {"id": 8, "stats": {"PTS": 9}}]},
     ],
 }
-SHOWN: dict[str, Any] = {"home.points": 12, "away.points": 9, "home.name": "Home", "away.team_id": 2, "period": "H1", "clock": "12:30.0", "clock_s": 750.0}
+EXPECTED: dict[str, Any] = {"home.points": 12, "away.points": 9, "home.name": "Home", "away.team_id": 2, "period": "H1", "clock": "12:30.0", "clock_s": 750.0}
 
 
 def one_snapshot(connection: Connection) -> None:
@@ -249,7 +249,7 @@ def one_snapshot(connection: Connection) -> None:
     connection.hold()
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_live_box_score_has_score_period_and_clock(name: str) -> None:
     score: Any = sideline.LiveBoxScore()
     with fake(one_snapshot) as service, service.client() as client:
@@ -259,7 +259,7 @@ def test_a_live_box_score_has_score_period_and_clock(name: str) -> None:
     value = score
     for part in name.split("."):
         value = getattr(value, part, None)
-    assert value == SHOWN[name]
+    assert value == EXPECTED[name]
 
 
 @pytest.mark.parametrize("path", ["/feed.json", "/feed.csv", "/feed.xml", "/score.json", "/healthz", "/overlay"])

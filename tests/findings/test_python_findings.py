@@ -79,8 +79,8 @@ def attributes() -> list[str]:
     """The public modules that are attributes of a package of which nothing else is loaded."""
     done = subprocess.run([sys.executable, "-c", _LOOK, json.dumps(MODULES)], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    found: list[str] = json.loads(done.stdout)
-    return found
+    names: list[str] = json.loads(done.stdout)
+    return names
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -88,10 +88,10 @@ def test_a_public_module_is_an_attribute_from_the_first_line(attributes: list[st
     assert name in attributes
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("sideline.Cl", "Client"), ("sideline.me", "metrics"), ("sideline.typing.Tab", "TableName")])
-def test_static_completion_offers_the_public_names(typed: str, meant: str) -> None:
+@pytest.mark.parametrize(("typed", "name"), [("sideline.Cl", "Client"), ("sideline.me", "metrics"), ("sideline.typing.Tab", "TableName")])
+def test_static_completion_offers_the_public_names(typed: str, name: str) -> None:
     jedi = pytest.importorskip("jedi", reason="jedi is not installed (pip install ipykernel)")
-    assert meant in [completion.name for completion in jedi.Script(f"import sideline\n{typed}").complete()]
+    assert name in [completion.name for completion in jedi.Script(f"import sideline\n{typed}").complete()]
 
 
 # 2 and 3. What a type checker says.
@@ -146,17 +146,17 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=220, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     first = _PROGRAM.count("\n") + 1
-    said = dict.fromkeys(lines, "")
+    messages = dict.fromkeys(lines, "")
     names = list(lines)
     head = []
     for number, text in re.findall(r"^program\.py:(\d+): error: (.*)$", done.stdout, re.M):
         if int(number) < first:
             head.append(text)
         else:
-            said[names[int(number) - first]] += text
+            messages[names[int(number) - first]] += text
     for name, exception in (("the batch of an incomplete one", "IncompleteBatch"), ("the report of an incomplete sync", "IncompleteSync")):
-        said[name] += "".join(text for text in head if exception in text)
-    return said
+        messages[name] += "".join(text for text in head if exception in text)
+    return messages
 
 
 @pytest.mark.source
@@ -194,8 +194,8 @@ def test_eager_rows_are_a_table(client: sideline.Client, archive: sideline.Archi
 
 
 def test_an_argument_has_the_name_of_its_table(client: sideline.Client, session: str) -> None:
-    found = sideline.audit(player_stats=client.stats(session), stat_events=client.stats_details(session))  # type: ignore[call-arg]
-    assert found.num_rows == 0
+    result = sideline.audit(player_stats=client.stats(session), stat_events=client.stats_details(session))  # type: ignore[call-arg]
+    assert result.num_rows == 0
 
 
 DURATIONS: dict[str, Callable[[Service, sideline.Client, sideline.Archive, str], Any]] = {
@@ -257,8 +257,8 @@ def run(*arguments: str) -> int:
 
     try:
         return int(cli.main(list(arguments)))
-    except SystemExit as ended:
-        return int(ended.code or 0)
+    except SystemExit as error:
+        return int(error.code or 0)
 
 
 @pytest.mark.parametrize("style", ["repeated", "with commas"])
@@ -268,8 +268,8 @@ def test_a_list_does_not_swallow_the_path(league: Service, tmp_path: Path, monke
     first, second, *_ = (game.id for game in played(league))
     games = ["--games", first, "--games", second] if style == "repeated" else ["--games", f"{first},{second}"]
     assert run("sync", "--tables", "sessions", *games, str(tmp_path / "season")) == 0
-    stored = sideline.Archive(tmp_path / "season").scan("sessions").collect()
-    assert set(stored["game_id"]) == {first, second}
+    sessions = sideline.Archive(tmp_path / "season").scan("sessions").collect()
+    assert set(sessions["game_id"]) == {first, second}
 
 
 def test_an_error_of_a_list_does_not_blame_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,10 +277,10 @@ def test_an_error_of_a_list_does_not_blame_the_path(tmp_path: Path, capsys: pyte
     assert "invalid int value: 'season'" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("arguments", "meant"), [(["sycn", "season"], "sync"), (["sync", "season", "--form", "2026-11-01"], "--from")])
-def test_a_misspelt_word_of_the_command_gets_a_suggestion(arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("arguments", "suggestion"), [(["sycn", "season"], "sync"), (["sync", "season", "--form", "2026-11-01"], "--from")])
+def test_a_misspelt_word_of_the_command_gets_a_suggestion(arguments: list[str], suggestion: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == 2
-    assert re.search(rf"did you mean [^?]*{meant}\b", capsys.readouterr().err)
+    assert re.search(rf"did you mean [^?]*{suggestion}\b", capsys.readouterr().err)
 
 
 COMMANDS = ("simulate", "sync", "status", "report", "vacuum", "doctor", "live")
@@ -303,10 +303,10 @@ def test_completion_uses_no_private_part_of_argparse() -> None:
 
 
 def recipe(title: str) -> str:
-    """The recipe of CONTRIBUTING.md whose heading begins so; empty if there is none."""
+    """The recipe of CONTRIBUTING.md with this heading; empty if it does not exist."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    found = re.search(rf"^### {title}.*?(?=^##|\Z)", text, re.M | re.S)
-    return found.group() if found else ""
+    match = re.search(rf"^### {title}.*?(?=^##|\Z)", text, re.M | re.S)
+    return match.group() if match else ""
 
 
 @pytest.mark.source
@@ -368,10 +368,10 @@ def test_an_answer_of_pandas_frames_is_a_pandas_frame(league: Service, client: s
     pandas = pytest.importorskip("pandas", reason="needs pandas: pip install 'sideline[pandas]'")
     half, roster = played(league)[0].sessions[0], client.roster(played(league)[0].home_id).to_pandas()
     if name == "moments":
-        found: Any = sideline.moments(client.shots(session).to_pandas(), client.locations(session, half.start, half.end).to_pandas())
+        result: Any = sideline.moments(client.shots(session).to_pandas(), client.locations(session, half.start, half.end).to_pandas())
     else:
-        found = sideline.crosswalk(roster, roster.rename(columns={"display_name": "name"}))
-    assert isinstance(found, pandas.DataFrame), arguments
+        result = sideline.crosswalk(roster, roster.rename(columns={"display_name": "name"}))
+    assert isinstance(result, pandas.DataFrame), arguments
 
 
 _WITHOUT_POLARS = """
@@ -391,6 +391,6 @@ for call in (lambda: metrics.minutes(payload), lambda: sideline.audit(possession
 
 
 def test_a_function_that_needs_polars_says_what_to_install() -> None:
-    said = run_without(["polars"], _WITHOUT_POLARS).splitlines()
-    assert [line for line in said if "No module named" in line] == []
-    assert any('pip install "sideline[polars]"' in line for line in said), said
+    lines = run_without(["polars"], _WITHOUT_POLARS).splitlines()
+    assert [line for line in lines if "No module named" in line] == []
+    assert any('pip install "sideline[polars]"' in line for line in lines), lines

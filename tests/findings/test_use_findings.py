@@ -34,7 +34,7 @@ def session(service: sideline.Simulator, client: sideline.Client) -> str:
 
 # 1. Ranges that hold nothing.
 
-SWAPPED, EMPTY = ("2026-12-01", "2026-11-01"), ("2026-12-01", "2026-12-01")
+REVERSE, EMPTY = ("2026-12-01", "2026-11-01"), ("2026-12-01", "2026-12-01")
 EARLY, LATE = ("1889-12-01", "2026-01-01"), ("2026-11-01", "2126-12-01")
 CALLS: dict[str, Callable[[sideline.Client, tuple[str, str]], Any]] = {
     "schedule": lambda client, span: client.schedule(*span),
@@ -45,23 +45,23 @@ CALLS: dict[str, Callable[[sideline.Client, tuple[str, str]], Any]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("span", [SWAPPED, EMPTY, EARLY, LATE])
+@pytest.mark.parametrize("span", [REVERSE, EMPTY, EARLY, LATE])
 def test_a_range_that_holds_nothing_is_refused_before_a_request(service: sideline.Simulator, client: sideline.Client, name: str, span: tuple[str, str]) -> None:
-    said = {SWAPPED: "swap them", EMPTY: "the range is empty"}.get(span, "1990|2100")
+    message = {REVERSE: "swap them", EMPTY: "the range is empty"}.get(span, "1990|2100")
     before = len(service.requests)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         CALLS[name](client, span)
     assert len(service.requests) == before
 
 
 @pytest.mark.parametrize("name", ["schedule", "broadcast_schedule"])
 def test_the_asynchronous_client_refuses_a_swapped_range(service: sideline.Simulator, name: str) -> None:
-    async def ask() -> None:
+    async def request() -> None:
         async with service.async_client() as client:
-            await getattr(client, name)(*SWAPPED)
+            await getattr(client, name)(*REVERSE)
 
     with pytest.raises(ValueError, match="swap them"):
-        asyncio.run(ask())
+        asyncio.run(request())
 
 
 # 2. The box score of a game.
@@ -75,8 +75,8 @@ def test_the_box_score_of_a_game_is_one_call(service: sideline.Simulator, client
     ]
     assert len({row["team_id"] for row in rows}) == 2
     assert {row["player_name"] for row in rows if row["is_team_total"]} == {"Team total"}
-    played = [row for row in rows if not row["did_not_play"]]
-    assert all(row["PTS"] is not None for row in played), "players without a point have 0"
+    players = [row for row in rows if not row["did_not_play"]]
+    assert all(row["PTS"] is not None for row in players), "players without a point have 0"
     assert len({(row["team_id"], row["player_id"]) for row in rows}) == len(rows), "a row for each player, not for each half"
 
 
@@ -85,7 +85,7 @@ def test_the_box_score_of_a_game_by_period_names_the_period(service: sideline.Si
     assert set(table["period"]) >= {"H1", "H2"}
 
 
-def test_the_names_that_were_asked_for_are_shown(client: sideline.Client, session: str) -> None:
+def test_the_requested_names_are_shown(client: sideline.Client, session: str) -> None:
     table = client.shots(session).table("shots", names=True)
     assert "player_name" in table.column_names
     assert "player_name" in str(table).partition("not shown")[0]
@@ -99,8 +99,8 @@ def run(*arguments: str) -> int:
 
     try:
         return int(cli.main(list(arguments)))
-    except SystemExit as ended:
-        return int(ended.code or 0)
+    except SystemExit as error:
+        return int(error.code or 0)
 
 
 @pytest.fixture
@@ -126,13 +126,13 @@ WRONG: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("mistake", WRONG)
 def test_a_wrong_value_exits_with_2(
-    service: sideline.Simulator, folder: str, wrong: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    service: sideline.Simulator, folder: str, mistake: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in service.environ.items():
         monkeypatch.setenv(name, value)
-    assert run(*(argument.format(folder=folder) for argument in WRONG[wrong])) == 2
+    assert run(*(argument.format(folder=folder) for argument in WRONG[mistake])) == 2
     assert capsys.readouterr().err.strip()
 
 
@@ -147,9 +147,9 @@ def test_a_closed_pipe_is_not_an_error() -> None:
             assert child.stderr is not None
             assert child.stdout.readline()
             child.stdout.close()
-            said = child.stderr.read()
+            errors = child.stderr.read()
             child.wait(30)
-    assert "Broken pipe" not in said
+    assert "Broken pipe" not in errors
 
 
 # 4. Faults that never fire.
@@ -276,10 +276,10 @@ def test_every_text_of_a_plot_is_legible_in_a_figure_of_the_readers_own(client: 
     import numpy
     from matplotlib import pyplot
 
-    drawn, axes = pyplot.subplots(**FIGURES[figure])
+    fig, axes = pyplot.subplots(**FIGURES[figure])
     for ax in numpy.atleast_1d(axes).flat:
         PLOTS[plot](client, session, ax)
-    assert illegible(drawn) == []
+    assert illegible(fig) == []
 
 
 # 7. The first page, and names.
@@ -289,10 +289,10 @@ def test_every_text_of_a_plot_is_legible_in_a_figure_of_the_readers_own(client: 
 def test_the_readmes_speeds_are_in_the_report() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     report = (ROOT / "benches" / "REPORT.md").read_text(encoding="utf-8")
-    measured = [float(number) for number in re.findall(r"\b(\d+\.\d+)×", report)]
-    claimed = re.findall(r"(\d+\.\d+) (?:times as fast|\s*of orjson)", readme.replace("\n ", ""))
-    assert len(claimed) == 3
-    assert [number for number in claimed if float(number) not in measured] == []
+    measurements = [float(number) for number in re.findall(r"\b(\d+\.\d+)×", report)]
+    claims = re.findall(r"(\d+\.\d+) (?:times as fast|\s*of orjson)", readme.replace("\n ", ""))
+    assert len(claims) == 3
+    assert [number for number in claims if float(number) not in measurements] == []
     with_speeds = runpy.run_path(str(ROOT / "benches" / "readme.py"))["with_speeds"]
     assert readme == with_speeds(readme, report), "run python benches/readme.py"
 
@@ -307,13 +307,13 @@ def test_a_name_that_several_players_have_lists_those(client: sideline.Client, s
     players = {row["last_name"] for row in client.stats(session).table("box_score").to_dicts() if not row["is_team_total"]}
     names = [row["last_name"] for row in client.stats(session).table("box_score").to_dicts() if not row["is_team_total"]]
     shared = next(name for name in names if names.count(name) > 1)
-    with pytest.raises(ValueError, match=r"matches \d+ names") as refused:
+    with pytest.raises(ValueError, match=r"matches \d+ names") as excinfo:
         sideline.plot.shot_chart(client.shots(session), player=shared)
-    listed = {name for name in players if name in str(refused.value)}
-    assert listed == {shared}
+    suggestions = {name for name in players if name in str(excinfo.value)}
+    assert suggestions == {shared}
 
 
-MISSPELLED: dict[str, tuple[str, Callable[[sideline.Client, str], Any]]] = {
+MISSPELLINGS: dict[str, tuple[str, Callable[[sideline.Client, str], Any]]] = {
     "player": ("Jansen", lambda client, session: sideline.plot.shot_chart(client.shots(session), player="Jansn")),
     "team": ("Elkhorn Mariners", lambda client, session: sideline.plot.shot_chart(client.shots(session), team="Elkhron")),
     "table": ("box_score", lambda client, session: client.stats(session).table("box_scor")),  # type: ignore[call-overload]
@@ -323,12 +323,12 @@ MISSPELLED: dict[str, tuple[str, Callable[[sideline.Client, str], Any]]] = {
 
 
 @pytest.mark.usefixtures("agg")
-@pytest.mark.parametrize("kind", MISSPELLED)
+@pytest.mark.parametrize("kind", MISSPELLINGS)
 def test_a_misspelled_name_gets_a_suggestion(client: sideline.Client, session: str, kind: str) -> None:
-    meant, call = MISSPELLED[kind]
-    with pytest.raises(ValueError, match=r".") as refused:
+    suggestion, call = MISSPELLINGS[kind]
+    with pytest.raises(ValueError, match=r".") as excinfo:
         call(client, session)
-    assert re.search(rf"did you mean [^?]*{meant}", str(refused.value)), str(refused.value)
+    assert re.search(rf"did you mean [^?]*{suggestion}", str(excinfo.value)), str(excinfo.value)
 
 
 # 8. The report and the live page.
@@ -450,9 +450,9 @@ def test_a_small_terminal_shows_both_teams_or_says_what_it_leaves_out(page: Call
     console = Console(file=written, width=80, height=24, force_terminal=True, color_system=None)
     with Live(console=console, auto_refresh=False, transient=True) as screen:
         screen.update(render(view, console.width, console.height), refresh=True)  # type: ignore[arg-type]
-        shown = written.getvalue()
-    assert "Lane100" in shown or "Lane111" in shown, "the first team is not shown"
-    assert "Lane211" in shown or re.search(r"\d+ players left out", shown)
+        text = written.getvalue()
+    assert "Lane100" in text or "Lane111" in text, "the first team is not shown"
+    assert "Lane211" in text or re.search(r"\d+ players left out", text)
 
 
 # 9. What a newcomer looked for.
@@ -461,7 +461,7 @@ def test_a_small_terminal_shows_both_teams_or_says_what_it_leaves_out(page: Call
 def test_a_table_has_its_times_in_the_readers_zone(client: sideline.Client) -> None:
     schedule = client.schedule("2026-11-01", "2026-11-10")
     local: Any = schedule.table("games", tz="America/New_York")
-    [utc, there] = [table["tipoff_at"][0] for table in (schedule.table("games"), local)]
-    assert there == utc
-    assert there.utcoffset() != utc.utcoffset()
-    assert str(there.tzinfo) == "America/New_York"
+    [utc, local_time] = [table["tipoff_at"][0] for table in (schedule.table("games"), local)]
+    assert local_time == utc
+    assert local_time.utcoffset() != utc.utcoffset()
+    assert str(local_time.tzinfo) == "America/New_York"

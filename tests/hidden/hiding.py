@@ -25,9 +25,9 @@ class Without:
     def find_distributions(self, *arguments: Any, **options: Any) -> Iterable[Any]:
         if not hasattr(self._finder, "find_distributions"):
             return
-        for found in self._finder.find_distributions(*arguments, **options):
-            if found.name.lower().replace("-", "_") not in self._names:
-                yield found
+        for distribution in self._finder.find_distributions(*arguments, **options):
+            if distribution.name.lower().replace("-", "_") not in self._names:
+                yield distribution
 
 
 def hide(names: Iterable[str]) -> None:

@@ -36,7 +36,7 @@ CONNECTIONS = 4
 """After so many connections a stream is refused for good."""
 
 Ask = Callable[[Any], Any]
-ASKS: dict[str, Ask] = {
+CALLS: dict[str, Ask] = {
     "teams": lambda c: c.teams(),
     "roster": lambda c: c.roster(46),
     "schedule": lambda c: c.schedule(**MONTH),
@@ -65,7 +65,7 @@ ASKS: dict[str, Ask] = {
     "subscription_token": lambda c: c.subscription_token("g"),
 }
 BATCHES = ["roster", "game", "stats", "stats_details", "possessions", "shots", "game_shots", "play_by_play", "broadcast_roster", "team_events"]
-"""Asked for by many ids, too."""
+"""Operations that also take many ids."""
 
 PATHS = {
     r"/teams/[^/]+/events": "team_events", r"/teams/[^/]+$": "roster", r"/teams$": "teams", r"/schedule": "schedule", r"/games/": "game",
@@ -98,15 +98,15 @@ class Texts:
             raise Violation(f"an error of {len(str(error))} characters: {str(error)[:200]}")
         if self.checks_data:
             self.say(pickle.dumps(error))
-            shown = traceback.TracebackException.from_exception(error, capture_locals=True)
-            self.say(*(repr(frame.locals) for frame in shown.stack if frame.filename.startswith(OURS)))
+            trace = traceback.TracebackException.from_exception(error, capture_locals=True)
+            self.say(*(repr(frame.locals) for frame in trace.stack if frame.filename.startswith(OURS)))
 
     def check(self) -> None:
-        whole = "\n".join(text.decode("latin-1") if isinstance(text, bytes) else text for text in self.all).lower()
+        output = "\n".join(text.decode("latin-1") if isinstance(text, bytes) else text for text in self.all).lower()
         for name, spellings in FORMS.items():
             for form in spellings:
-                if (at := whole.find(form)) >= 0:
-                    raise Violation(f"the {name} is shown: {whole[max(0, at - 200) : at + 200]!r}")
+                if (at := output.find(form)) >= 0:
+                    raise Violation(f"the {name} is shown: {output[max(0, at - 200) : at + 200]!r}")
 
 
 class Collect(logging.Handler):
@@ -126,13 +126,13 @@ class Case:
     def __init__(self, seed: int, number: int) -> None:
         self.random = Random(f"{seed}/{number}")
         self.echoes = self.random.choice(["nowhere", "heads", "everywhere"])
-        kinds = {self._call: 62, self._awaited: 6, self._batch: 10, self._events: 9, self._websocket: 9, self._archive: 4}
+        kinds = {self._call: 62, self._async_call: 6, self._batch: 10, self._events: 9, self._websocket: 9, self._archive: 4}
         [self.kind] = self.random.choices(list(kinds), list(kinds.values()))
         self.texts = Texts(self.echoes != "everywhere")
-        self.operation = self.random.choice(list(ASKS))
+        self.operation = self.random.choice(list(CALLS))
         # Of a token that it was not given a client knows nothing.
-        known = [secret for name, secret in SECRETS.items() if name != "token" or self.kind == self._websocket]
-        self.grammar = Grammar(self.random, known, self.echoes)
+        secrets = [secret for name, secret in SECRETS.items() if name != "token" or self.kind == self._websocket]
+        self.grammar = Grammar(self.random, secrets, self.echoes)
 
     def __str__(self) -> str:
         return f"{self.kind.__name__.strip('_')} {self.operation}, secrets echoed {self.echoes}"
@@ -142,10 +142,10 @@ class Case:
         collect = Collect(self.texts)
         logger.addHandler(collect)
         try:
-            with warnings.catch_warnings(record=True) as told:
+            with warnings.catch_warnings(record=True) as records:
                 warnings.simplefilter("always")
                 self.kind()
-            self.texts.say(*(str(one.message) for one in told if one.category.__module__.startswith("sideline")))
+            self.texts.say(*(str(record.message) for record in records if record.category.__module__.startswith("sideline")))
         finally:
             logger.removeHandler(collect)
         self.texts.check()
@@ -162,8 +162,8 @@ class Case:
                 rest = Replay(connection, head)
                 saying(respond(head))(rest)
 
-        with listener(serve) as made:
-            base = f"http://127.0.0.1:{made.port}"
+        with listener(serve) as host:
+            base = f"http://127.0.0.1:{host.port}"
             yield {
                 "username": "ann", "secret": SECRETS["secret"], "api_key": SECRETS["api key"], "base_url": base, "broadcast_base_url": base, "websocket_url": base.replace("http", "ws"),
                 "max_retries": self.random.choice([0, 0, 1]), "strict": self.random.random() < 0.1, "timeout": sideline.Timeout(5, 5, 10),
@@ -173,7 +173,7 @@ class Case:
         return self.grammar.response(operation, is_good=self.random.random() < 0.6)
 
     @contextlib.contextmanager
-    def _documented(self, *, explore: bool = True) -> Iterator[None]:
+    def _only_documented_errors(self, *, explore: bool = True) -> Iterator[None]:
         """Only errors of the package come out of it, and no defect of its own. An error's response is explored too."""
         try:
             yield
@@ -188,23 +188,23 @@ class Case:
 
     def _call(self) -> None:
         with self._peer(lambda head: self._good_or_odd(self.operation)) as options, sideline.Client(**options) as client:
-            with self._documented():
-                self._result(ASKS[self.operation](client))
+            with self._only_documented_errors():
+                self._result(CALLS[self.operation](client))
             self._table(client.drift())
 
-    def _awaited(self) -> None:
+    def _async_call(self) -> None:
         async def run() -> Any:
             async with sideline.AsyncClient(**options) as client:
-                return await ASKS[self.operation](client)
+                return await CALLS[self.operation](client)
 
-        with self._peer(lambda head: self._good_or_odd(self.operation)) as options, self._documented():
+        with self._peer(lambda head: self._good_or_odd(self.operation)) as options, self._only_documented_errors():
             self._result(asyncio.run(run()))
 
     def _batch(self) -> None:
         self.operation = self.random.choice(BATCHES)
         ids = list(range(1, 6)) if "team" in self.operation or "roster" in self.operation else [f"s{n}" for n in range(5)]
         more = MONTH if self.operation == "team_events" else {}
-        with self._peer(lambda head: self._good_or_odd(self.operation)) as options, sideline.Client(**options) as client, self._documented():
+        with self._peer(lambda head: self._good_or_odd(self.operation)) as options, sideline.Client(**options) as client, self._only_documented_errors():
             batch = getattr(client, self.operation)(ids, on_error="keep", progress=False, **more)
             if sum(batch.counts.values()) != len(ids):
                 raise Violation(f"{len(ids)} ids, but {batch.counts}")
@@ -215,7 +215,7 @@ class Case:
             for payload in batch:
                 self._payload(payload)
             for name in batch.tables:
-                with self._documented():
+                with self._only_documented_errors():
                     self._table(batch.table(name))
             self.texts.data(pickle.dumps(batch))
             if pickle.loads(pickle.dumps(batch)).counts != batch.counts:
@@ -232,12 +232,12 @@ class Case:
         with tempfile.TemporaryDirectory() as folder, self._peer(respond) as options, sideline.Client(**options) as client:
             archive = sideline.Archive(Path(folder) / "season", client)
             for choice in ({"team_ids": [46], **MONTH}, {"game_ids": ["g"]}):
-                with self._documented():
+                with self._only_documented_errors():
                     report = archive.sync(**choice, on_error="keep", progress=False)
                     self.texts.say(repr(report), report._repr_html_())
                     self._table(report.coverage, is_data=False)
                     self._table(report.corrections)
-            with contextlib.suppress(FileNotFoundError), self._documented():
+            with contextlib.suppress(FileNotFoundError), self._only_documented_errors():
                 self.texts.data(repr(archive.info()), archive.info()._repr_html_())
                 for name in (*TABLES, "coverage", "corrections"):
                     frame: pl.DataFrame = archive.scan(name).collect()  # type: ignore[assignment]
@@ -250,49 +250,49 @@ class Case:
         self._stream(lambda head: self.grammar.event_stream(), lambda client: client.live_stats("g", **LIVE))
 
     def _websocket(self) -> None:
-        def answer(head: bytes) -> bytes:
+        def respond(head: bytes) -> bytes:
             key = re.search(rb"(?i)sec-websocket-key: *(\S+)", head)
             return self.grammar.websocket(key[1] if key else b"")
 
-        self._stream(answer, lambda client: client.live("g", token=SECRETS["token"], **LIVE))
+        self._stream(respond, lambda client: client.live("g", token=SECRETS["token"], **LIVE))
 
-    def _stream(self, answer: Callable[[bytes], bytes], opened: Callable[[sideline.Client], sideline.LiveStream]) -> None:
+    def _stream(self, respond: Callable[[bytes], bytes], open_stream: Callable[[sideline.Client], sideline.LiveStream]) -> None:
         connections = 0
 
-        def respond(head: bytes) -> bytes:
+        def respond_once(head: bytes) -> bytes:
             nonlocal connections
             if b"_subscribe" in head:
                 return self.grammar.response(None)
             connections += 1
-            return answer(head) if connections <= CONNECTIONS else b"HTTP/1.1 451 No\r\nContent-Length: 2\r\n\r\n{}"
+            return respond(head) if connections <= CONNECTIONS else b"HTTP/1.1 451 No\r\nContent-Length: 2\r\n\r\n{}"
 
-        score, taken = sideline.LiveBoxScore(), 0
-        with self._peer(respond) as options, sideline.Client(**options) as client, tempfile.TemporaryDirectory() as folder:
+        score, count = sideline.LiveBoxScore(), 0
+        with self._peer(respond_once) as options, sideline.Client(**options) as client, tempfile.TemporaryDirectory() as folder:
             journal = Path(folder) / "game.journal"
-            with self._documented(), opened(client).record(journal) as stream:
+            with self._only_documented_errors(), open_stream(client).record(journal) as stream:
                 self.texts.say(repr(stream), stream._repr_html_())
                 for item in stream:
-                    taken += 1
+                    count += 1
                     self._item(item, score)
-            with self._documented():
+            with self._only_documented_errors():
                 self._table(score.table())
-            with self._documented():
-                again = sum(1 for _ in sideline.replay(journal, speed=None))
-                if again != taken:
-                    raise Violation(f"{taken} items were taken, and {again} recorded")
+            with self._only_documented_errors():
+                replay_count = sum(1 for _ in sideline.replay(journal, speed=None))
+                if replay_count != count:
+                    raise Violation(f"{count} items were taken, and {replay_count} recorded")
                 for table in sideline.replay(journal, speed=None).batches(table=self.random.choice(["live_items", "stat_updates"])):
                     self._table(table)
 
-    # What is done with what came.
+    # Exploring the results.
 
     def _item(self, item: Any, score: sideline.LiveBoxScore) -> None:
         if not isinstance(item, sideline.Update):
             self.texts.say(repr(item))
             return
         self.texts.data(repr(item), item.raw, item.text, pickle.dumps(item))
-        with self._documented():
+        with self._only_documented_errors():
             item.to_dict()
-        with self._documented():
+        with self._only_documented_errors():
             score.feed(item)
 
     def _result(self, result: Any) -> None:
@@ -307,16 +307,16 @@ class Case:
         # All but the first rows of its table, which are data.
         self.texts.say(re.sub(r"</thead><tbody>.*?</tbody>", "", html, flags=re.DOTALL))
         self.texts.say(repr(payload), payload.url, payload.request_id, repr(dict(payload.headers)))
-        with self._documented(explore=False):
+        with self._only_documented_errors(explore=False):
             self.texts.say(*(payload.unknown_fields() if payload.tables else ()))
-        again = pickle.loads(pickle.dumps(payload))
-        if again.raw != payload.raw:
+        copy = pickle.loads(pickle.dumps(payload))
+        if copy.raw != payload.raw:
             raise Violation("a payload is another one after its pickle")
         self.texts.data(pickle.dumps(payload))
-        with self._documented(explore=False):
+        with self._only_documented_errors(explore=False):
             payload.to_dict()
         for name in payload.tables:
-            with self._documented(explore=False):
+            with self._only_documented_errors(explore=False):
                 table = payload.table(name)
                 if table.to_arrow().nbytes > (16 << 20) + 64 * len(payload.raw):
                     raise Violation(f"{name} takes {table.to_arrow().nbytes} bytes, of a body of {len(payload.raw)}")
@@ -363,8 +363,8 @@ class Replay:
 
 def resident() -> int:
     """The most memory that this process had so far, in bytes."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def warm_up() -> None:

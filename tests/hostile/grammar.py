@@ -18,7 +18,7 @@ from urllib.parse import quote
 GOLDEN = {path.stem: json.loads(path.read_bytes()) for path in sorted((Path(__file__).parents[1] / "golden").glob("*.json"))}
 """A documented body of each operation, to be disturbed: decoders read far into these."""
 
-MOST = 1 << 20
+MAX_SIZE = 1 << 20
 """Bytes that a list is repeated to, at most."""
 CONTROL = "\x1b[31mred\r\n\u202eback\u200b\x9b\x00\x07"
 TEXTS = [
@@ -46,7 +46,7 @@ NUMBERS = [
 
 @dataclass(frozen=True)
 class Token:
-    """Bytes that stand in a body as they are."""
+    """Bytes that are written into a body unchanged."""
 
     text: bytes
 
@@ -74,8 +74,8 @@ class Grammar:
         """A secret in one of its spellings."""
         secret = self.random.choice(self.secrets)
         twice = quote(quote(secret, safe=""), safe="")
-        coded = base64.b64encode(secret.encode()).decode()
-        return self.random.choice([secret, quote(secret, safe=""), twice, coded, f"/login?next=%2Fteams%3Fapikey%3D{twice}", f"token={secret}&a=1"])
+        encoded_secret = base64.b64encode(secret.encode()).decode()
+        return self.random.choice([secret, quote(secret, safe=""), twice, encoded_secret, f"/login?next=%2Fteams%3Fapikey%3D{twice}", f"token={secret}&a=1"])
 
     def text(self) -> str:
         return self.echo() if self.in_bodies and self.chance(0.3) else self.random.choice(TEXTS)
@@ -107,8 +107,8 @@ class Grammar:
     def large(self) -> Token:
         count = self.random.choice([100, 3000, 30_000])
         piece = self.random.choice([b"{}", b"[]", b"1", b"null", b'{"id":1}', b'{"event_id":"g"}', b'"' + b"x" * 20 + b'"'])
-        whole = self.random.choice([b"[" + b",".join([piece] * count) + b"]", b'"' + b"L" * count * 8 + b'"', b"{" + self._many_keys(count // 4) + b"}"])
-        return Token(whole)
+        text = self.random.choice([b"[" + b",".join([piece] * count) + b"]", b'"' + b"L" * count * 8 + b'"', b"{" + self._many_keys(count // 4) + b"}"])
+        return Token(text)
 
     @staticmethod
     def _many_keys(count: int) -> bytes:
@@ -116,53 +116,53 @@ class Grammar:
 
     # Bodies.
 
-    def disturbed(self, value: Any, rate: float) -> Any:
-        """A documented body with odd values in some places: replaced, gone, twice, or more often than they should be."""
+    def disturb(self, value: Any, rate: float) -> Any:
+        """A documented body with odd values in some places: replaced, missing, twice, or more often than they should be."""
         if self.chance(rate):
             return self.value()
         if isinstance(value, dict):
-            pairs = [(key, self.disturbed(inner, rate)) for key, inner in value.items() if not self.chance(rate / 2)]
+            pairs = [(key, self.disturb(inner, rate)) for key, inner in value.items() if not self.chance(rate / 2)]
             if pairs and self.chance(rate):
                 pairs.append((self.random.choice(pairs)[0], self.value()))
             if self.chance(rate):
                 pairs.append((self.key(), self.value()))
             return Members(tuple(pairs))
         if isinstance(value, list):
-            inner = [self.disturbed(one, rate) for one in value]
+            inner = [self.disturb(element, rate) for element in value]
             times = self.random.choice([0, 2, 300]) if self.chance(rate / 2) else 1
-            return inner if times * len(self.json(inner)) > MOST else inner * times
+            return inner if times * len(self.json(inner)) > MAX_SIZE else inner * times
         return value
 
     def body(self, operation: str | None) -> bytes:
         """A body of an operation, of any other, or nothing like one."""
-        drawn = self.random.random()
-        if drawn < 0.7:
+        draw = self.random.random()
+        if draw < 0.7:
             name = operation if operation in GOLDEN and self.chance(0.85) else self.random.choice(sorted(GOLDEN))
-            made = self.json(self.disturbed(GOLDEN[name], self.random.choice([0.0, 0.01, 0.03, 0.1, 0.3])))
-        elif drawn < 0.85:
-            made = self.json(self.value())
-        elif drawn < 0.95:
-            made = self.json(
+            content = self.json(self.disturb(GOLDEN[name], self.random.choice([0.0, 0.01, 0.03, 0.1, 0.3])))
+        elif draw < 0.85:
+            content = self.json(self.value())
+        elif draw < 0.95:
+            content = self.json(
                 Members((("status", self.random.choice([401, 403, 404, 422, 429, 503, "no"])), ("message", self.text()), (self.key(), self.text())))
             )
         else:
-            made = self.random.choice(
+            content = self.random.choice(
                 [b"", b" ", b"\x00", b"<html><body>log in</body></html>", b"\xff\xfe{\x00}\x00", self.random.randbytes(200), b"{}{}", b"nul"]
             )
-        return self.damaged(made)
+        return self.damage(content)
 
-    def damaged(self, body: bytes) -> bytes:
-        drawn = self.random.random()
-        if drawn < 0.06:
+    def damage(self, body: bytes) -> bytes:
+        draw = self.random.random()
+        if draw < 0.06:
             return body[: self.random.randint(0, len(body))]
-        if drawn < 0.10 and body:
+        if draw < 0.10 and body:
             at = self.random.randrange(len(body))
             return body[:at] + self.random.randbytes(1) + body[at + 1 :]
-        if drawn < 0.12:
+        if draw < 0.12:
             return b"\xef\xbb\xbf" + body
-        if drawn < 0.13:
+        if draw < 0.13:
             return body + self.random.choice([b" \n", b",", b"x", b"\x00", body])
-        if drawn < 0.14:
+        if draw < 0.14:
             return body.decode("utf-8", "replace").encode("utf-16")
         return body
 
@@ -192,11 +192,11 @@ class Grammar:
         if is_good:
             return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
         fields: list[tuple[bytes, bytes]] = [(b"Content-Type", self.content_type())]
-        encoding, body = self.encoded(body)
+        encoding, body = self.encode(body)
         if encoding:
             fields.append((b"Content-Encoding", encoding))
         fields += [self.field() for _ in range(self.random.choice([0, 0, 1, 3, 30]))]
-        framing, body = self.framed(body)
+        framing, body = self.delimit(body)
         fields += framing
         self.random.shuffle(fields)
         return self.status_line() + b"".join(name + b": " + value + b"\r\n" for name, value in fields) + b"\r\n" + body
@@ -210,7 +210,7 @@ class Grammar:
         if self.chance(0.65):
             return b"HTTP/1.1 200 OK\r\n"
         status = self.random.choice([100, 103, 201, 204, 206, 301, 302, 304, 307, 400, 401, 403, 404, 408, 422, 425, 429, 500, 502, 503, 599, 999])
-        odd = [
+        unusual = [
             b"HTTP/1.0 200\r\n",
             b"HTTP/9.9 200 OK\r\n",
             b"200 OK\r\n",
@@ -219,23 +219,23 @@ class Grammar:
             b"\x16\x03\x01\x02\r\n",
             b"HTTP/1.1 200 \x1b[31m\r\n",
         ]
-        return self.random.choice(odd) if self.chance(0.15) else b"HTTP/1.1 %d Odd\r\n" % status
+        return self.random.choice(unusual) if self.chance(0.15) else b"HTTP/1.1 %d Odd\r\n" % status
 
     def content_type(self) -> bytes:
         return self.random.choice(
             [b"application/json"] * 6 + [b"text/html", b"application/json; charset=utf-16", b"", b"application/x-ndjson", b"\xff\xfe", b"text/event-stream"]
         )
 
-    def encoded(self, body: bytes) -> tuple[bytes, bytes]:
-        drawn = self.random.random()
-        if drawn < 0.7:
+    def encode(self, body: bytes) -> tuple[bytes, bytes]:
+        draw = self.random.random()
+        if draw < 0.7:
             return b"", body
-        whole = gzip.compress(body, 1, mtime=0)
+        compressed_body = gzip.compress(body, 1, mtime=0)
         return self.random.choice([
-            (b"gzip", whole), (b"gzip", whole), (b"x-gzip", whole), (b"GZIP", whole), (b"gzip", whole[: len(whole) // 2]), (b"gzip", body), (b"gzip", whole + whole),
-            (b"gzip", whole + b"junk"), (b"gzip", gzip.compress(b"[" + b"0," * self.random.choice([10_000, 1_000_000]) + b"0]", 9, mtime=0)),
-            (b"gzip", gzip.compress(bytes(16 << 20), 9, mtime=0)), (b"deflate", zlib.compress(body)), (b"br", body), (b"gzip, gzip", gzip.compress(whole, mtime=0)),
-            (b"identity", body), (b"\x1b", body), (b"gzip", whole[:-8] + bytes(8)),
+            (b"gzip", compressed_body), (b"gzip", compressed_body), (b"x-gzip", compressed_body), (b"GZIP", compressed_body), (b"gzip", compressed_body[: len(compressed_body) // 2]), (b"gzip", body), (b"gzip", compressed_body + compressed_body),
+            (b"gzip", compressed_body + b"junk"), (b"gzip", gzip.compress(b"[" + b"0," * self.random.choice([10_000, 1_000_000]) + b"0]", 9, mtime=0)),
+            (b"gzip", gzip.compress(bytes(16 << 20), 9, mtime=0)), (b"deflate", zlib.compress(body)), (b"br", body), (b"gzip, gzip", gzip.compress(compressed_body, mtime=0)),
+            (b"identity", body), (b"\x1b", body), (b"gzip", compressed_body[:-8] + bytes(8)),
         ])  # fmt: skip
 
     def field(self) -> tuple[bytes, bytes]:
@@ -250,25 +250,25 @@ class Grammar:
             return name, self.echo().encode()
         return name, self.random.choice(values)
 
-    def framed(self, body: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
-        drawn = self.random.random()
-        if drawn < 0.6:
+    def delimit(self, body: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
+        draw = self.random.random()
+        if draw < 0.6:
             return [(b"Content-Length", b"%d" % len(body))], body
-        if drawn < 0.75:
-            return [(b"Transfer-Encoding", b"chunked")], self.chunked(body)
-        if drawn < 0.8:
+        if draw < 0.75:
+            return [(b"Transfer-Encoding", b"chunked")], self.chunk(body)
+        if draw < 0.8:
             return [(b"Connection", b"close")], body
         lengths = [b"%d" % (len(body) + 7), b"%d" % max(0, len(body) - 7), b"-1", b"18446744073709551616", b"1e3", b"", b"5, 6", b"4611686018427387904"]
-        both = [(b"Content-Length", b"3"), (b"Transfer-Encoding", b"chunked")]
-        odd = [
+        length_and_chunked = [(b"Content-Length", b"3"), (b"Transfer-Encoding", b"chunked")]
+        unusual = [
             [(b"Content-Length", self.random.choice(lengths))],
-            both,
+            length_and_chunked,
             [(b"Content-Length", b"1"), (b"Content-Length", b"2")],
             [(b"Transfer-Encoding", b"gzip, x")],
         ]
-        return self.random.choice(odd), self.random.choice([body, self.chunked(body)])
+        return self.random.choice(unusual), self.random.choice([body, self.chunk(body)])
 
-    def chunked(self, body: bytes) -> bytes:
+    def chunk(self, body: bytes) -> bytes:
         out, at = [], 0
         while at < len(body):
             size = self.random.choice([1, 7, 1000, 65_536, len(body)]) if len(out) < 500 else len(body)
@@ -286,8 +286,8 @@ class Grammar:
             {"source": "stats", "seq": self.random.choice([0, 1, 2, 3, -1, 2**63, "7", 1.5]), "data": GOLDEN["team_game_stats"]},
             {"source": "clock", "data": {"seq": 3, "period": "Q1"}}, GOLDEN["catch_up"], "ping", {"type": "ping"}, {"event": "ping", "action": "ping"}, GOLDEN["stats"],
         ])  # fmt: skip
-        made = self.json(self.disturbed(base, self.random.choice([0.0, 0.05, 0.3]))) if self.chance(0.85) else self.body(None)
-        return made[: self.random.choice([1 << 12, 1 << 15, 1 << 18])]
+        text = self.json(self.disturb(base, self.random.choice([0.0, 0.05, 0.3]))) if self.chance(0.85) else self.body(None)
+        return text[: self.random.choice([1 << 12, 1 << 15, 1 << 18])]
 
     def event_stream(self) -> bytes:
         """An event stream's response, head and events."""

@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
         # Written before it runs: an abort tells nothing afterwards.
         print(f"case {number}: {case}; replay: HOSTILE_SEED={seed} python tests/hostile/run.py {number}", file=sys.stderr, flush=True)
         faulthandler.dump_traceback_later(LIMIT, exit=True)
-        begun = time.monotonic()
+        start = time.monotonic()
         try:
             case.run()
         except BaseException:  # noqa: BLE001 - whatever escapes is the finding
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
             faulthandler.cancel_dump_traceback_later()
         counts[str(case).split()[0]] += 1
         if arguments:
-            print(f"{time.monotonic() - begun:.2f} s")
+            print(f"{time.monotonic() - start:.2f} s")
         if resident() > before + HEADROOM:
             print(f"FAILED: {(resident() - before) >> 20} MiB; HOSTILE_SEED={seed} python tests/hostile/run.py {number}", file=sys.stderr)
             return 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from needs import ARCHIVE, PLOT, require
 
-from .exercise import ASKS, SECRETS, Case, Texts, Violation
+from .exercise import CALLS, SECRETS, Case, Texts, Violation
 from .grammar import GOLDEN
 
 require(*ARCHIVE, *PLOT, "pandas")
@@ -63,10 +63,10 @@ def test_a_case_is_the_same_each_time() -> None:
 
 def test_every_operation_and_place_of_a_secret_is_drawn() -> None:
     cases = [Case(1, number) for number in range(3_000)]
-    assert {case.operation for case in cases} == set(ASKS)
-    assert {case.kind.__name__ for case in cases} == {"_call", "_awaited", "_batch", "_events", "_websocket", "_archive"}
+    assert {case.operation for case in cases} == set(CALLS)
+    assert {case.kind.__name__ for case in cases} == {"_call", "_async_call", "_batch", "_events", "_websocket", "_archive"}
     assert {case.echoes for case in cases} == {"nowhere", "heads", "everywhere"}
-    assert set(GOLDEN) <= set(ASKS)
+    assert set(GOLDEN) <= set(CALLS)
 
 
 @pytest.mark.parametrize("name", SECRETS)

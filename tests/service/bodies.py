@@ -54,7 +54,7 @@ def session_type(event: Event, session: Session, features: Features) -> str:
 
 
 class Bodies:
-    """Builds each body from the season as it is now."""
+    """Builds each body from the current season."""
 
     def __init__(self, season: Season, links: Links, features: Features) -> None:
         self.season, self.links, self.features = season, links, features
@@ -66,11 +66,11 @@ class Bodies:
         return {name: getattr(team, name) for name in names}
 
     def teams(self) -> Json:
-        return {"teams": [self._team(team) for team in self.season.ordered(self.season.teams, "teams")]}
+        return {"teams": [self._team(team) for team in self.season.reorder(self.season.teams, "teams")]}
 
     def roster(self, team: Team, at: int | None) -> Json:
         """The current players, or those at a time; departed ones are not active."""
-        players = self.season.ordered(self.season.roster(team.id, at), f"roster {team.id}")
+        players = self.season.reorder(self.season.roster(team.id, at), f"roster {team.id}")
         images = {name: f"{IMAGES}/teams/{team.id}/{name}.png" for name in TEAM_IMAGES}
         body = self._team(team) | {"logo_image_link": logo(team.id), "team_images": images}
         return body | {"players": [self._player(player, team.id) for player in players]}
@@ -97,10 +97,10 @@ class Bodies:
     # Schedule and events
 
     def schedule(self, keep: Callable[[Event], bool]) -> Json:
-        games = [game for game in self.season.ordered(self.season.games, "schedule") if game.is_scheduled and keep(game)]
-        return {"games": [self.scheduled(game) for game in games]}
+        games = [game for game in self.season.reorder(self.season.games, "schedule") if game.is_scheduled and keep(game)]
+        return {"games": [self.schedule_entry(game) for game in games]}
 
-    def scheduled(self, game: Event) -> Json:
+    def schedule_entry(self, game: Event) -> Json:
         season = self.season
         home, away = season.team(game.home_id), season.team(game.away_id)
         return {
@@ -128,10 +128,10 @@ class Bodies:
 
     def events(self, events: Iterable[Event]) -> Any:
         """The body of Search Team Events, with the root that is switched on."""
-        found = [self.event(event) for event in self.season.ordered(events, "events")]
+        bodies = [self.event(event) for event in self.season.reorder(events, "events")]
         if self.features.events_root == "object":
-            return {"events": found}
-        return found[0] if self.features.events_root == "single" and len(found) == 1 else found
+            return {"events": bodies}
+        return bodies[0] if self.features.events_root == "single" and len(bodies) == 1 else bodies
 
     def event(self, event: Event) -> Json:
         body: Json = {
@@ -179,8 +179,8 @@ class Bodies:
         return {"id": player.id, "firstname": player.first_name, "lastname": player.last_name, "profile_image_link": portrait(player.id)}
 
     def _stats(self, sessions: list[Session], stats: Callable[[Line], Json]) -> Json:
-        def line(one: Line) -> Json:
-            return {"id": one.player_id, "player_details": self._details_of(one.player_id), "version": one.version, "stats": stats(one)}
+        def line(entry: Line) -> Json:
+            return {"id": entry.player_id, "player_details": self._details_of(entry.player_id), "version": entry.version, "stats": stats(entry)}
 
         return {
             "teams": [
@@ -188,7 +188,7 @@ class Bodies:
                     "id": team_id,
                     "name": self.season.team_name(team_id),
                     "logo_image_link": logo(team_id),
-                    "player_stats": [line(one) for one in lines(self.season, sessions, team_id)],
+                    "player_stats": [line(entry) for entry in lines(self.season, sessions, team_id)],
                 }
                 for team_id in team_ids(self.season, sessions)
             ]
@@ -203,15 +203,17 @@ class Bodies:
 
     def stats_details(self, sessions: list[Session]) -> Json:
         """Of one session, or of all sessions of a game."""
-        return self._stats(sessions, lambda line: {stat: [self._occurrence(one) for one in found] for stat, found in line.by_stat.items()})
+        return self._stats(
+            sessions, lambda line: {stat: [self._occurrence(occurrence) for occurrence in occurrences] for stat, occurrences in line.by_stat.items()}
+        )
 
-    def _occurrence(self, one: Occurrence) -> Json:
-        action, session = one.action, one.session
+    def _occurrence(self, occurrence: Occurrence) -> Json:
+        action, session = occurrence.action, occurrence.session
         x, y, z = action.position
         sign = 1 if action.hoop[1] > 0 else -1
         return {
             "occurred_at": action.at,
-            "value": one.value,
+            "value": occurrence.value,
             "game_clock": session.game_clock(action.at),
             "shot_clock": session.shot_clock(action.at),
             "period": session.name,
@@ -225,21 +227,21 @@ class Bodies:
     def team_game_stats(self, team: Team, events: list[Event]) -> Json:
         """Sums over the games in which the team took part."""
         sessions = [session for event in events for session in event.sessions]
-        played = {
+        games = {
             player: sum(any(player in possession.player_ids for session in event.sessions for possession in session.of_team(team.id)) for event in events)
-            for player in {one.player_id for one in lines(self.season, sessions, team.id)}
+            for player in {line.player_id for line in lines(self.season, sessions, team.id)}
         }
-        found = [
+        rows = [
             {
-                "id": one.player_id,
-                "player_details": self._details_of(one.player_id),
-                "version": one.version,
-                "games_played": played[one.player_id] if one.player_id else len(events),
-                "stats": one.totals,
+                "id": line.player_id,
+                "player_details": self._details_of(line.player_id),
+                "version": line.version,
+                "games_played": games[line.player_id] if line.player_id else len(events),
+                "stats": line.totals,
             }
-            for one in lines(self.season, sessions, team.id)
+            for line in lines(self.season, sessions, team.id)
         ]
-        return {"id": team.id, "name": team.name, "logo_image_link": logo(team.id), "player_stats": found if events else []}
+        return {"id": team.id, "name": team.name, "logo_image_link": logo(team.id), "player_stats": rows if events else []}
 
     def possessions(self, session: Session) -> Json:
         return {
@@ -291,12 +293,12 @@ class Bodies:
     def shots(self, session: Session) -> Json:
         teams = []
         for team_id in team_ids(self.season, [session]):
-            found: dict[int, list[Json]] = {}
+            by_player: dict[int, list[Json]] = {}
             for action, _ in shots(session, team_id):
-                found.setdefault(action.player_id, []).append(self._shot(session, action))
-            players = [{"id": player, "player_details": self._details_of(player), "shots": rows} for player, rows in found.items()]
+                by_player.setdefault(action.player_id, []).append(self._shot(session, action))
+            players = [{"id": player, "player_details": self._details_of(player), "shots": rows} for player, rows in by_player.items()]
             team = {"id": team_id, "name": self.season.team_name(team_id), "logo_image_link": logo(team_id)}
-            teams.append(team | {"player_shots": self.season.ordered(players, f"shots of {team_id}")})
+            teams.append(team | {"player_shots": self.season.reorder(players, f"shots of {team_id}")})
         return {"teams": teams}
 
     def _shot(self, session: Session, action: Action) -> Json:
@@ -324,20 +326,20 @@ class Bodies:
             {
                 "locations": [
                     {
-                        "t": one.t,
-                        "x": one.x,
-                        "y": one.y,
-                        "z": one.z,
+                        "t": sample.t,
+                        "x": sample.x,
+                        "y": sample.y,
+                        "z": sample.z,
                         "type": "PLAYER",
                         "sid": session.id,
-                        "tag": one.tag,
-                        "tid": one.team_id,
-                        "pid": one.player_id,
-                        "speed": one.speed,
-                        "gc": session.game_clock(one.t),
-                        "sc": session.shot_clock(one.t),
+                        "tag": sample.tag,
+                        "tid": sample.team_id,
+                        "pid": sample.player_id,
+                        "speed": sample.speed,
+                        "gc": session.game_clock(sample.t),
+                        "sc": session.shot_clock(sample.t),
                     }
-                    for one in batch
+                    for sample in batch
                 ]
             }
             for batch in samples(self.season, session, start, end)

@@ -30,7 +30,7 @@ class Fault:
     """After so many the fault is over; `None`: until it is removed."""
     status: int | None = None
     body: Any = None
-    """Replaces the body: bytes and text as they are, anything else as JSON. `NULL` is the JSON null."""
+    """Replaces the body: bytes and text unchanged, anything else as JSON. `NULL` is the JSON null."""
     change: Change | None = None
     """A function of the parsed body."""
     change_bytes: Callable[[bytes], bytes] | None = None

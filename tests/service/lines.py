@@ -53,7 +53,7 @@ def team_ids(season: Season, sessions: Iterable[Session]) -> list[int]:
         known = season.session(session.id)
         for team_id in known[0].team_ids if known else ():
             found[team_id] = None
-    return season.ordered(found, "teams of a session")
+    return season.reorder(found, "teams of a session")
 
 
 def lines(season: Season, sessions: Iterable[Session], team_id: int) -> list[Line]:
@@ -77,7 +77,7 @@ def lines(season: Season, sessions: Iterable[Session], team_id: int) -> list[Lin
     found = [Line(team_id, 0, version, occurrences)]
     for player_id in sorted(players):
         found.append(Line(team_id, player_id, max((session.revisions.get(player_id, 1) for session in chosen), default=1), players[player_id]))
-    return season.ordered(found, f"lines of {team_id}")
+    return season.reorder(found, f"lines of {team_id}")
 
 
 def shots(session: Session, team_id: int) -> Iterator[tuple[Action, Shot]]:
@@ -92,7 +92,7 @@ def court_players(season: Season, session: Session, team_id: int) -> list[int]:
     """The team's players who were on court."""
     found = {player for possession in session.of_team(team_id) for player in possession.player_ids}
     found |= {action.player_id for possession in session.of_team(team_id) for action in possession.actions}
-    return season.ordered(sorted(found), f"court players of {team_id}")
+    return season.reorder(sorted(found), f"court players of {team_id}")
 
 
 @dataclass(frozen=True)

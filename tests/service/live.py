@@ -1,4 +1,4 @@
-"""Live: a websocket and an event stream whose every byte a test decides, and a record of what was sent and received."""
+"""Live: a websocket and an event stream whose every byte a test decides, and a record of all messages sent and received."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Live:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         self.tokens: dict[str, str] = {"token-0": ""}
         """Token → game; these are accepted."""
         self.resume: Literal["exclusive", "inclusive", "ignored"] = "exclusive"
@@ -166,7 +166,7 @@ class Live:
         return self._in_loop(run)
 
     def send_raw(self, raw: bytes, kind: Kind = "websocket") -> None:
-        """Bytes as they are, to every open connection of a kind: whole or broken frames, lines of an event stream."""
+        """Unchanged bytes, to every open connection of a kind: whole or broken frames, lines of an event stream."""
 
         def run() -> None:
             for connection in self._open(kind):
@@ -201,7 +201,7 @@ class Live:
     # Harm
 
     def restart(self, *, keep_history: bool = False) -> None:
-        """The service's counter begins anew."""
+        """The service's counter starts again."""
 
         def run() -> None:
             self.seq, self.epoch = 0, self.epoch + 1
@@ -212,7 +212,7 @@ class Live:
 
     def cut(self, kind: Kind | None = None) -> None:
         """Every open connection ends without a word (FIN)."""
-        self._each(kind, lambda writer: writer.close())
+        self._for_each(kind, lambda writer: writer.close())
 
     def reset(self, kind: Kind | None = None) -> None:
         """Every open connection is reset (RST)."""
@@ -221,7 +221,7 @@ class Live:
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             writer.transport.abort()
 
-        self._each(kind, reset)
+        self._for_each(kind, reset)
 
     def half_close(self, kind: Kind | None = None) -> None:
         """The service stops writing and still reads."""
@@ -240,16 +240,16 @@ class Live:
             writer.write(frame(CLOSE, struct.pack(">H", code) + reason.encode()))
             writer.close()
 
-        self._each("websocket", close)
+        self._for_each("websocket", close)
 
     def refuse(self, status: int = 503, *, kind: Kind | None = None, times: int | None = None, body: Any = None, **options: Any) -> Any:
         """New connections are refused with a status. Returns the fault, for `service.faults.remove`."""
         operations = {"websocket": "live", "sse": "live_stats"}
-        chosen = {operations[kind]} if kind else set(operations.values())
+        operation_names = {operations[kind]} if kind else set(operations.values())
         document = {"message": "refused"} if body is None else body
-        return self._service.faults.add(when=lambda request: request.operation in chosen, status=status, body=document, times=times, **options)
+        return self._service.faults.add(when=lambda request: request.operation in operation_names, status=status, body=document, times=times, **options)
 
-    def _each(self, kind: Kind | None, action: Callable[[asyncio.StreamWriter], None]) -> None:
+    def _for_each(self, kind: Kind | None, action: Callable[[asyncio.StreamWriter], None]) -> None:
         def run() -> None:
             for connection in self._open(kind):
                 connection.is_open = False
@@ -263,8 +263,8 @@ class Live:
 
     def wait_until(self, condition: Callable[[Live], bool], timeout: float = 10.0) -> None:
         """Waits for connections, pings or texts to make a condition true."""
-        with self._changed:
-            if not self._changed.wait_for(lambda: condition(self), timeout):
+        with self._condition:
+            if not self._condition.wait_for(lambda: condition(self), timeout):
                 raise TimeoutError("the condition did not become true")
 
     def wait_for_connections(self, count: int = 1, *, kind: Kind | None = None, timeout: float = 10.0) -> Connection:
@@ -284,8 +284,8 @@ class Live:
         return self._service.in_loop(function)
 
     def _notify(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
+        with self._condition:
+            self._condition.notify_all()
 
     # Serving
 
@@ -296,8 +296,8 @@ class Live:
         if request.operation == "live_stats":
             try:
                 rest.check_key(request)
-            except Refused as refused:
-                return Response.of(rest.error(refused.status, refused.message), refused.status)
+            except Refused as refusal:
+                return Response.of(rest.error(refusal.status, refusal.message), refusal.status)
             return Response(200)
         if request.first("token") not in self.tokens:
             return Response.of({"message": "Unauthorized"}, 401)
@@ -365,12 +365,12 @@ class Live:
 
     async def beat(self) -> None:
         """Sends heartbeats to the event streams."""
-        waited = 0.0
+        wait = 0.0
         while True:
             await asyncio.sleep(0.02)
-            waited += 0.02
-            if self.heartbeat_every is not None and waited >= self.heartbeat_every:
-                waited = 0.0
+            wait += 0.02
+            if self.heartbeat_every is not None and wait >= self.heartbeat_every:
+                wait = 0.0
                 for connection in self._open("sse"):
                     if connection.writer is not None and not connection.writer.is_closing():
                         connection.writer.write(b":\n\n")

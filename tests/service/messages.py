@@ -37,7 +37,7 @@ class Request:
         return self.query.get(name, [default])[0]
 
     def number(self, name: str) -> int | None:
-        """A parameter as an integer; `None` where it is absent or is none."""
+        """A parameter as an integer; `None` where it is absent or not an integer."""
         try:
             return int(self.first(name))
         except ValueError:
@@ -101,11 +101,11 @@ class Log:
 
     def all(self, operation: str | None = None) -> list[Request]:
         with self._lock:
-            return [one for one in self._requests if operation is None or one.operation == operation]
+            return [request for request in self._requests if operation is None or request.operation == operation]
 
     def counts(self) -> dict[str, int]:
         """Requests by operation."""
-        return dict(Counter(one.operation for one in self.all()))
+        return dict(Counter(request.operation for request in self.all()))
 
     def clear(self) -> None:
         with self._lock:

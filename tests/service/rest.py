@@ -329,7 +329,7 @@ class Rest:
     def _broadcast_schedule(self, request: Request) -> Any:
         start = request.number("from") or 0
         end = request.number("to")
-        games = [self.bodies.scheduled(game) for game in self.service.season.games if start <= game.tipoff and (end is None or game.tipoff <= end)]
+        games = [self.bodies.schedule_entry(game) for game in self.service.season.games if start <= game.tipoff and (end is None or game.tipoff <= end)]
         return {"games": games}
 
     def _broadcast_teams(self, request: Request) -> Any:

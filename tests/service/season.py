@@ -320,12 +320,12 @@ class Season:
     def sessions(self) -> list[tuple[Event, Session]]:
         return [(event, session) for event in self.events for session in event.sessions]
 
-    def ordered(self, items: Iterable[Item], scope: str) -> list[Item]:
+    def reorder(self, items: Iterable[Item], scope: str) -> list[Item]:
         """The items in the order in which a list of the scope is served now."""
-        found = list(items)
+        result = list(items)
         if self.order:
-            random.Random(f"{self.order} {scope}").shuffle(found)
-        return found
+            random.Random(f"{self.order} {scope}").shuffle(result)
+        return result
 
     # Creation
 
@@ -361,7 +361,7 @@ class Season:
     def add_session(self, event_id: str) -> Session:
         """One more session at the end of an event; the first one starts an upcoming game."""
         with self.lock:
-            event = self._known(event_id)
+            event = self._find_event(event_id)
             session = self._append_session(event)
             self.revision += 1
             return session
@@ -369,7 +369,7 @@ class Season:
     def new_id(self) -> str:
         return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
 
-    def _known(self, event_id: str) -> Event:
+    def _find_event(self, event_id: str) -> Event:
         event = self.event(event_id)
         if event is None:
             raise LookupError(f"no event {event_id}")
@@ -427,9 +427,9 @@ class Season:
     def possession(self, event: Event, team_id: int, start: int, end: int, *, is_rebound: bool) -> Possession:
         """A possession of a team within a span of time, with actions that make sense together."""
         dice = self.random
-        own = self.roster(team_id, start) or self.roster(team_id)
-        own = own if event.is_game else own[:5]
-        lineup = [player.id for player in dice.sample(own, min(5, len(own)))]
+        roster_then = self.roster(team_id, start) or self.roster(team_id)
+        roster_then = roster_then if event.is_game else roster_then[:5]
+        lineup = [player.id for player in dice.sample(roster_then, min(5, len(roster_then)))]
         against = self.opponents(event, team_id, lineup, start)
         hoop = (dice.randint(-40, 40), 12_725 if dice.random() < 0.5 else -12_725, 3048)
         step = (end - start) // 6

@@ -139,7 +139,7 @@ class Service:
         """Ends all connections at once."""
         if self._loop is not None and self._thread is not None:
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._ended.set)
+                self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join(10)
             self._loop = None
 
@@ -166,11 +166,11 @@ class Service:
 
     async def _run(self, ready: Future[int]) -> None:
         self._loop = asyncio.get_running_loop()
-        self._ended = asyncio.Event()
+        self._stop = asyncio.Event()
         server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=1 << 18)
         beats = asyncio.create_task(self.live.beat())
         ready.set_result(server.sockets[0].getsockname()[1])
-        await self._ended.wait()
+        await self._stop.wait()
         # asyncio never closes a connection whose transport is made after its server was closed.
         self._loop.remove_reader(server.sockets[0].fileno())
         await asyncio.sleep(0)
@@ -185,7 +185,7 @@ class Service:
         await asyncio.sleep(0)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._ended.is_set():
+        if self._stop.is_set():
             # Nothing would end its task.
             writer.transport.abort()
             return
@@ -205,7 +205,7 @@ class Service:
                 await writer.wait_closed()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """One request and its response; whether the connection goes on."""
+        """One request and its response; whether the connection stays open."""
         head = await reader.readuntil(b"\r\n\r\n")
         request = _parse(head)
         if request is None:
@@ -259,7 +259,7 @@ def _parse(head: bytes) -> Request | None:
         return None
     headers = {}
     for line in lines[1:]:
-        name, found, value = line.partition(":")
-        if found:
+        name, separator, value = line.partition(":")
+        if separator:
             headers[name.strip().lower()] = value.strip()
     return Request(parts[0], parts[1], headers)

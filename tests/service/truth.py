@@ -29,7 +29,7 @@ def seconds(clock: str) -> float:
 
 
 class Truth:
-    """Rows of a season as it is now."""
+    """Rows of the current season."""
 
     def __init__(self, season: Season, links: Links, features: Features) -> None:
         self.season, self.links, self.features = season, links, features
@@ -51,21 +51,21 @@ class Truth:
         """
         with self.season.lock:
             season = self.season
-            teams = [team for team in season.ordered(season.teams, "teams") if team_ids is None or team.id in team_ids]
+            teams = [team for team in season.reorder(season.teams, "teams") if team_ids is None or team.id in team_ids]
             wanted_teams = {team.id for team in teams}
             games = [
                 game
-                for game in season.ordered(season.games, "schedule")
+                for game in season.reorder(season.games, "schedule")
                 if game.is_scheduled and (game_ids is None or game.id in game_ids) and (team_ids is None or wanted_teams & set(game.team_ids))
             ]
             events = [
                 event
-                for event in season.ordered(season.played, "events")
+                for event in season.reorder(season.played, "events")
                 if event.is_listed and (game_ids is None or event.id in game_ids) and (team_ids is None or wanted_teams & set(event.team_ids))
             ]
             sessions = [(event, session) for event in events for session in event.sessions if session_ids is None or session.id in session_ids]
-            players = [(team, player) for team in teams for player in season.ordered(season.roster(team.id), f"roster {team.id}")]
-            found: dict[str, list[Row]] = {
+            players = [(team, player) for team in teams for player in season.reorder(season.roster(team.id), f"roster {team.id}")]
+            tables: dict[str, list[Row]] = {
                 "teams": [{"team_id": team.id, **{name: getattr(team, name) for name in TEAM_COLUMNS}} for team in teams],
                 "players": [self._player(team, player) for team, player in players],
                 "special_services": [
@@ -88,12 +88,12 @@ class Truth:
                 "locations": self._locations,
             }
             of_session = {name: rows for name, rows in of_session.items() if names is None or name in names}
-            found |= {name: [row for event, session in sessions for row in rows(event, session)] for name, rows in of_session.items()}
+            tables |= {name: [row for event, session in sessions for row in rows(event, session)] for name, rows in of_session.items()}
             if self.features.play_by_play:
-                found["play_by_play"] = [row for event, session in sessions if event.is_game for row in self._play_by_play(event, session)]
+                tables["play_by_play"] = [row for event, session in sessions if event.is_game for row in self._play_by_play(event, session)]
             if self.features.ball_screens:
-                found["ball_screens"] = []
-            return {name: rows for name, rows in found.items() if names is None or name in names}
+                tables["ball_screens"] = []
+            return {name: rows for name, rows in tables.items() if names is None or name in names}
 
     def game(self, event_id: str) -> dict[str, list[Row]]:
         """The rows of a game's own resources: `stat_events` of its details, `shots` of its shots."""
@@ -101,7 +101,7 @@ class Truth:
             event = self.season.event(event_id)
             if event is None:
                 raise LookupError(f"no event {event_id}")
-            whole = [
+            stat_events = [
                 {**row, "session_id": None, "version": max(session.revision for session in event.sessions)}
                 if row["is_team_total"]
                 else {**row, "session_id": None, "version": max(session.revisions.get(row["player_id"], 1) for session in event.sessions)}
@@ -109,7 +109,7 @@ class Truth:
                 for row in self._stat_events(event, session)
             ]
             rows = [{**row, "defender_ids": []} for session in event.sessions for row in self._shots(event, session)]
-            return {"stat_events": whole, "shots": rows}
+            return {"stat_events": stat_events, "shots": rows}
 
     # Teams
 
@@ -192,7 +192,7 @@ class Truth:
             "event_id": event.id,
             "game_id": event.id if event.is_game else None,
             "session_id": session.id,
-            "position": next(index for index, one in enumerate(event.sessions) if one is session),
+            "position": next(index for index, other in enumerate(event.sessions) if other is session),
             "name": session_name(session, self.features),
             "type": session_type(event, session, self.features),
             "started_at": instant(session.start),
@@ -245,15 +245,15 @@ class Truth:
 
     def _stat_events(self, event: Event, session: Session) -> Iterator[Row]:
         for keys, line in self._lines(event, session):
-            for stat, found in line.by_stat.items():
-                for one in found:
-                    action = one.action
+            for stat, occurrences in line.by_stat.items():
+                for occurrence in occurrences:
+                    action = occurrence.action
                     sign = 1 if action.hoop[1] > 0 else -1
                     yield {
                         **keys,
                         "stat": stat,
                         "occurred_at": instant(action.at),
-                        "value": float(one.value),
+                        "value": float(occurrence.value),
                         **self._clocks(session, action.at),
                         "period": session.name,
                         **{axis: float(value) for axis, value in zip("xyz", action.position, strict=True)},
@@ -264,8 +264,8 @@ class Truth:
     @staticmethod
     def _clocks(session: Session, at: int, prefix: str = "") -> Row:
         game, shot = session.game_clock(at), session.shot_clock(at)
-        found = {f"{prefix}game_clock": game, f"{prefix}game_clock_s": seconds(game)}
-        return found if prefix else {**found, "shot_clock": shot, "shot_clock_s": seconds(shot)}
+        clocks = {f"{prefix}game_clock": game, f"{prefix}game_clock_s": seconds(game)}
+        return clocks if prefix else {**clocks, "shot_clock": shot, "shot_clock_s": seconds(shot)}
 
     def _possessions(self, event: Event, session: Session) -> Iterator[Row]:
         for team_id in team_ids(self.season, [session]):
@@ -372,19 +372,19 @@ class Truth:
 
     def _locations(self, event: Event, session: Session) -> Iterator[Row]:
         for batch in samples(self.season, session, session.start, session.end):
-            for one in batch:
+            for sample in batch:
                 yield {
                     **self._keys(event, session),
-                    "t": instant(one.t),
+                    "t": instant(sample.t),
                     "type": "PLAYER",
-                    "team_id": one.team_id,
-                    "player_id": one.player_id,
-                    "tag": one.tag,
-                    "x": float(one.x),
-                    "y": float(one.y),
-                    "z": float(one.z),
-                    "speed": one.speed,
-                    **self._clocks(session, one.t),
+                    "team_id": sample.team_id,
+                    "player_id": sample.player_id,
+                    "tag": sample.tag,
+                    "x": float(sample.x),
+                    "y": float(sample.y),
+                    "z": float(sample.z),
+                    "speed": sample.speed,
+                    **self._clocks(session, sample.t),
                 }
 
 
@@ -420,9 +420,9 @@ def _plain(value: Any) -> Any:
     return round(value, 6) if type(value) is float else value
 
 
-def differences(found: list[Row], truth: list[Row], *, columns: Collection[str] | None = None) -> Differences:
+def differences(actual: list[Row], truth: list[Row], *, columns: Collection[str] | None = None) -> Differences:
     """Compares tables row for row, whatever their order. A column that only one of them has counts where it is not null."""
-    keys = [canonical(row, columns) for row in found]
+    keys = [canonical(row, columns) for row in actual]
     left = Counter(keys)
     missing, extra = [], []
     for row in truth:
@@ -431,7 +431,7 @@ def differences(found: list[Row], truth: list[Row], *, columns: Collection[str] 
             left[key] -= 1
         else:
             missing.append(row)
-    for row, key in zip(found, keys, strict=True):
+    for row, key in zip(actual, keys, strict=True):
         if left[key]:
             left[key] -= 1
             extra.append(row)

@@ -7,7 +7,7 @@ import polars
 import sideline
 
 
-def told(progress: sideline.Progress) -> None:
+def print_progress(progress: sideline.Progress) -> None:
     print(f"{progress.done} of {progress.total}")
 
 
@@ -15,9 +15,9 @@ def holes(batch: sideline.Batch) -> int:
     return len(batch.errors)
 
 
-def ask(client: sideline.Client, session_ids: list[str]) -> sideline.Table:
+def fetch(client: sideline.Client, session_ids: list[str]) -> sideline.Table:
     assert_type(client.stats(session_ids[0]), sideline.Payload)
-    batch = client.stats(session_ids, on_error="keep", progress=told)
+    batch = client.stats(session_ids, on_error="keep", progress=print_progress)
     assert_type(holes(batch), int)
     assert_type(batch.counts, dict[str, int])
     assert_type(batch.to_polars("box_score"), polars.DataFrame)
@@ -37,5 +37,5 @@ async def ask_at_once(client: sideline.AsyncClient, game_ids: tuple[str, ...]) -
     assert_type(await client.game(game_ids[0]), sideline.Payload)
     batch = await client.game(game_ids)
     assert_type(batch.table(), sideline.Table)
-    again = await batch.retry(on_error="keep")
-    return len(again)
+    second = await batch.retry(on_error="keep")
+    return len(second)
