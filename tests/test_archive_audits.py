@@ -35,11 +35,11 @@ def archive(tmp_path: Path, two_games: Path) -> sideline.Archive:
 
 
 def session_of(archive: sideline.Archive) -> str:
-    found: str = archive.scan("sessions").collect().sort("started_at")["session_id"][0]
-    return found
+    session: str = archive.scan("sessions").collect().sort("started_at")["session_id"][0]
+    return session
 
 
-def named(archive: sideline.Archive) -> set[tuple[str, str]]:
+def violations(archive: sideline.Archive) -> set[tuple[str, str]]:
     return {(row["rule"], row["session_id"]) for row in archive.audit().to_dicts()}
 
 
@@ -48,7 +48,7 @@ def test_rows_of_a_session_that_no_event_lists_are_found(archive: sideline.Archi
     rows = shots.to_pyarrow_table().slice(0, 3)
     rows = rows.set_column(rows.column_names.index("session_id"), "session_id", [[ORPHAN] * 3])
     write_deltalake(shots, rows, mode="append")
-    assert named(archive) == {("sessions_are_listed", ORPHAN)}
+    assert violations(archive) == {("sessions_are_listed", ORPHAN)}
 
 
 def test_rows_of_a_session_that_was_withdrawn_are_found(archive: sideline.Archive) -> None:
@@ -56,14 +56,14 @@ def test_rows_of_a_session_that_was_withdrawn_are_found(archive: sideline.Archiv
     archive.delta("sessions").delete(f"session_id = '{session}'")
     archive.delta("location_windows").delete(f"session_id = '{session}'")
     archive.delta("coverage").update(updates={"status": "'withdrawn'"}, predicate=f"session_id = '{session}'")
-    assert named(archive) == {("withdrawn_sessions_have_no_rows", session)}
+    assert violations(archive) == {("withdrawn_sessions_have_no_rows", session)}
 
 
 def test_a_session_whose_bodies_are_all_gone_is_found(archive: sideline.Archive) -> None:
     session = session_of(archive)
     for name in ("player_stats", "stat_events", "possessions", "possession_events", "shots"):
         archive.delta(name).delete(f"session_id = '{session}'")
-    assert named(archive) == {("sessions_have_rows", session)}
+    assert violations(archive) == {("sessions_have_rows", session)}
 
 
 def test_tables_that_no_sync_requested_of_a_game_are_no_violation(tmp_path: Path) -> None:

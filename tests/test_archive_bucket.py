@@ -33,15 +33,15 @@ def league() -> Iterator[sideline.Simulator]:
 
 
 @pytest.fixture(scope="module")
-def asks(league: sideline.Simulator) -> Iterator[sideline.Client]:
+def client(league: sideline.Simulator) -> Iterator[sideline.Client]:
     with league.client() as client:
         yield client
 
 
 @pytest.fixture
 def store() -> Iterator[Bucket]:
-    with bucket() as made:
-        yield made
+    with bucket() as fake_bucket:
+        yield fake_bucket
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def game(league: sideline.Simulator) -> str:
     return str(league.games[0]["event_id"])
 
 
-FEW = ("events", "player_stats", "shots")
+SOME_TABLES = ("events", "player_stats", "shots")
 """What a test syncs that is about no table: each takes its time, in a bucket more than in a folder."""
 
 
@@ -57,13 +57,13 @@ def in_bucket(client: sideline.Client | None, store: Bucket) -> sideline.Archive
     return sideline.Archive(ROOT, client, storage_options=store.options, clock=frozen)
 
 
-def test_an_archive_in_a_bucket_behaves_like_one_in_a_folder(tmp_path: Path, asks: sideline.Client, store: Bucket, game: str) -> None:
-    folder = archive_of(asks, tmp_path)
-    folder.sync(game_ids=[game], tables=FEW).raise_if_incomplete()
-    in_bucket(asks, store).sync(game_ids=[game], tables=FEW).raise_if_incomplete()
+def test_an_archive_in_a_bucket_behaves_like_one_in_a_folder(tmp_path: Path, client: sideline.Client, store: Bucket, game: str) -> None:
+    folder = archive_of(client, tmp_path)
+    folder.sync(game_ids=[game], tables=SOME_TABLES).raise_if_incomplete()
+    in_bucket(client, store).sync(game_ids=[game], tables=SOME_TABLES).raise_if_incomplete()
     archive = in_bucket(None, store)
-    expected = contents(folder, FEW)
-    assert same(expected, contents(archive, FEW)) == []
+    expected = contents(folder, SOME_TABLES)
+    assert same(expected, contents(archive, SOME_TABLES)) == []
     rows = folder.to_arrow("shots").num_rows
     assert archive.scan("shots").collect().height == archive.delta("shots").to_pyarrow_table().num_rows == rows > 0
     assert archive.sql("select count(*) as rows from shots")["rows"] == [rows]
@@ -71,49 +71,49 @@ def test_an_archive_in_a_bucket_behaves_like_one_in_a_folder(tmp_path: Path, ask
     assert archive.info().games == 1
     archive.rebuild("shots")
     archive.compact()
-    assert same(expected, contents(archive, FEW)) == []
+    assert same(expected, contents(archive, SOME_TABLES)) == []
     assert {name.split("/")[0] for name in store.objects} == {"season"}
 
 
-def test_a_correction_is_reported_from_a_bucket(league: sideline.Simulator, asks: sideline.Client, store: Bucket) -> None:
+def test_a_correction_is_reported_from_a_bucket(league: sideline.Simulator, client: sideline.Client, store: Bucket) -> None:
     game = league.games[1]["event_id"]
-    archive = in_bucket(asks, store)
-    archive.sync(game_ids=[game], tables=FEW)
-    player = asks.game_stats_details(game).table().to_dicts()[-1]["player_id"]
+    archive = in_bucket(client, store)
+    archive.sync(game_ids=[game], tables=SOME_TABLES)
+    player = client.game_stats_details(game).table().to_dicts()[-1]["player_id"]
     league.correct(game, player, "REB", 1)
-    assert archive.sync(game_ids=[game], tables=FEW, correction_window=None).corrections.num_rows == 1
+    assert archive.sync(game_ids=[game], tables=SOME_TABLES, correction_window=None).corrections.num_rows == 1
     assert archive.corrections().num_rows == 1
 
 
-def test_writers_of_one_bucket_at_once_lose_nothing(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, store: Bucket) -> None:
+def test_writers_of_one_bucket_at_once_lose_nothing(tmp_path: Path, league: sideline.Simulator, client: sideline.Client, store: Bucket) -> None:
     games: list[str] = []
     failed: list[BaseException] = []
 
     def run(game_ids: list[str]) -> None:
         try:
-            in_bucket(asks, store).sync(game_ids=game_ids, tables=FEW).raise_if_incomplete()
+            in_bucket(client, store).sync(game_ids=game_ids, tables=SOME_TABLES).raise_if_incomplete()
         except BaseException as error:  # noqa: BLE001 - asserted on in the main thread
             failed.append(error)
 
     # By chance they may not meet.
     for first in range(2, 10, 2):
-        one, other = (game["event_id"] for game in league.games[first : first + 2])
-        threads = [threading.Thread(target=run, args=([game],)) for game in (one, other, one)]
+        first_game, second_game = (game["event_id"] for game in league.games[first : first + 2])
+        threads = [threading.Thread(target=run, args=([game],)) for game in (first_game, second_game, first_game)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         assert failed == []
-        games += [one, other]
+        games += [first_game, second_game]
         if store.refused:
             break
     assert store.refused > 0, "they never met"
-    alone = archive_of(asks, tmp_path)
-    alone.sync(game_ids=games, tables=FEW)
-    whole, shared = contents(alone, FEW), contents(in_bucket(None, store), FEW)
+    reference = archive_of(client, tmp_path)
+    reference.sync(game_ids=games, tables=SOME_TABLES)
+    expected, actual = contents(reference, SOME_TABLES), contents(in_bucket(None, store), SOME_TABLES)
     # Each may have kept the bodies that it fetched.
-    assert set(whole.pop("raw")) == set(shared.pop("raw"))
-    assert same(whole, shared) == []
+    assert set(expected.pop("raw")) == set(actual.pop("raw"))
+    assert same(expected, actual) == []
 
 
 @needs("obstore")
@@ -133,15 +133,15 @@ def test_the_command_has_its_keys_from_the_environment_and_shows_none(tmp_path: 
 @pytest.fixture
 def requests(store: Bucket, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The requests that the bucket has received."""
-    received: list[str] = []
-    answer = Bucket.__call__
+    log: list[str] = []
+    respond = Bucket.__call__
 
     def count(self: Bucket, environ: dict[str, Any], start_response: Any) -> list[bytes]:
-        received.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}?{environ['QUERY_STRING']}")
-        return answer(self, environ, start_response)
+        log.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}?{environ['QUERY_STRING']}")
+        return respond(self, environ, start_response)
 
     monkeypatch.setattr(Bucket, "__call__", count)
-    return received
+    return log
 
 
 def sources(store: Store) -> dict[str, str]:
@@ -160,59 +160,59 @@ def add_sources(store: Store, *sessions: str) -> bool:
 
 
 @needs("obstore")
-def test_another_process_requests_no_entry_of_a_log_again(asks: sideline.Client, store: Bucket, game: str, requests: list[str]) -> None:
+def test_another_process_requests_no_entry_of_a_log_again(client: sideline.Client, store: Bucket, game: str, requests: list[str]) -> None:
     for _ in range(2):
-        in_bucket(asks, store).sync(game_ids=[game], tables=FEW).raise_if_incomplete()
+        in_bucket(client, store).sync(game_ids=[game], tables=SOME_TABLES).raise_if_incomplete()
     requests.clear()
-    in_bucket(asks, store).sync(game_ids=[game], tables=FEW).raise_if_incomplete()
+    in_bucket(client, store).sync(game_ids=[game], tables=SOME_TABLES).raise_if_incomplete()
     assert 0 < len(requests) <= 60
     assert [request for request in requests if request.startswith("GET") and "_delta_log/0" in request.partition("?")[0]] == []
 
 
-def test_a_log_in_a_bucket_has_checkpoints_and_loses_old_entries(asks: sideline.Client, store: Bucket, requests: list[str]) -> None:
+def test_a_log_in_a_bucket_has_checkpoints_and_loses_old_entries(client: sideline.Client, store: Bucket, requests: list[str]) -> None:
     archive = set_quantities(in_bucket(None, store), kept_versions=5)
-    ours = archive._store
+    own_store = archive._store
     for number in range(35):
-        assert add_sources(ours, str(number))
-        compact(ours, ["tracking_sources"])
+        assert add_sources(own_store, str(number))
+        compact(own_store, ["tracking_sources"])
     expected = {str(number): "1" for number in range(35)}
     log = [name.rpartition("/")[2] for name in store.objects if "_delta_log" in name]
     assert "_last_checkpoint" in log
     assert len(log) < 30, sorted(log)
-    assert sources(ours) == sources(in_bucket(None, store)._store) == expected
+    assert sources(own_store) == sources(in_bucket(None, store)._store) == expected
     # Without the copies, as any other reader of Delta tables.
     assert len(archive.delta("tracking_sources").to_pyarrow_table()) == 35
 
 
 def test_a_commit_is_refused_if_another_writer_was_faster(store: Bucket) -> None:
-    ours, theirs = in_bucket(None, store)._store, in_bucket(None, store)._store
-    assert add_sources(ours, "a")
-    table = ours.open_or_create("tracking_sources", internal_schemas()["tracking_sources"])
-    assert add_sources(theirs, "b")
-    assert not _commits.try_commit(ours, table, [])
-    assert sources(ours) == {"a": "1", "b": "1"}
+    own_store, other_store = in_bucket(None, store)._store, in_bucket(None, store)._store
+    assert add_sources(own_store, "a")
+    table = own_store.open_or_create("tracking_sources", internal_schemas()["tracking_sources"])
+    assert add_sources(other_store, "b")
+    assert not _commits.try_commit(own_store, table, [])
+    assert sources(own_store) == {"a": "1", "b": "1"}
 
 
-def test_a_table_that_was_made_again_is_not_read_from_the_copy(store: Bucket) -> None:
-    ours, theirs = in_bucket(None, store)._store, in_bucket(None, store)._store
+def test_a_new_table_is_not_read_from_the_copy_of_its_predecessor(store: Bucket) -> None:
+    own_store, other_store = in_bucket(None, store)._store, in_bucket(None, store)._store
     for number in range(3):
-        assert add_sources(ours, str(number))
-    ours.logs.save()  # type: ignore[union-attr]
+        assert add_sources(own_store, str(number))
+    own_store.logs.save()  # type: ignore[union-attr]
     for name in store.objects:
         if name.startswith("season/tracking_sources/"):
             store.client.delete_object(Bucket="bucket", Key=name)
     for number in range(3):
-        assert add_sources(theirs, f"new {number}")
-    for reader in (ours, in_bucket(None, store)._store):
+        assert add_sources(other_store, f"new {number}")
+    for reader in (own_store, in_bucket(None, store)._store):
         assert set(sources(reader)) == {"new 0", "new 1", "new 2"}
 
 
-@pytest.mark.parametrize("broken", ["no archive", "other entries"])
-def test_kept_copies_that_are_broken_cost_requests_and_no_more(store: Bucket, broken: str, tmp_path: Path) -> None:
-    ours = in_bucket(None, store)._store
-    assert add_sources(ours, "a")
+@pytest.mark.parametrize("damage", ["no archive", "other entries"])
+def test_damaged_copies_of_a_log_cost_only_requests(store: Bucket, damage: str, tmp_path: Path) -> None:
+    own_store = in_bucket(None, store)._store
+    assert add_sources(own_store, "a")
     data = io.BytesIO(b"")
-    if broken == "other entries":
+    if damage == "other entries":
         with zipfile.ZipFile(data, "w") as entries:
             for path in ("../escape", "tracking_sources/_delta_log/00000000000000000000.json"):
                 entries.writestr(path, "{}")
@@ -223,8 +223,8 @@ def test_kept_copies_that_are_broken_cost_requests_and_no_more(store: Bucket, br
 @needs("obstore")
 @pytest.mark.parametrize("option", ["aws_s3_locking_provider", "AWS_S3_ALLOW_UNSAFE_RENAME", "aws_conditional_put"])
 def test_deltalake_commits_where_puts_are_not_conditional(store: Bucket, option: str) -> None:
-    given = sideline.Archive(ROOT, storage_options={**store.options, option: "x"})._store
-    assert given.logs is None
+    archive_store = sideline.Archive(ROOT, storage_options={**store.options, option: "x"})._store
+    assert archive_store.logs is None
     assert in_bucket(None, store)._store.logs is not None
 
 

@@ -55,11 +55,11 @@ def test_a_complete_sync_ends_with_0_and_plain_lines(tmp_path: Path, league: sid
 def test_a_script_reads_json(tmp_path: Path, league: sideline.Simulator) -> None:
     league.faults.add("*/shots", status=403, times=1)
     done = run(league, str(tmp_path / "season"), "--games", league.games[0]["event_id"], "--tables", "shots", "--json")
-    told = json.loads(done.stdout)
+    report = json.loads(done.stdout)
     assert done.returncode == 3
-    assert (told["complete"], told["corrections"], told["unknown_fields"]) == (False, 0, [])
-    assert told["units"]["forbidden"] == len(told["holes"]) == 1
-    assert told["holes"][0].keys() == {"unit", "status", "error"}
+    assert (report["complete"], report["corrections"], report["unknown_fields"]) == (False, 0, [])
+    assert report["units"]["forbidden"] == len(report["holes"]) == 1
+    assert report["holes"][0].keys() == {"unit", "status", "error"}
 
 
 def test_teams_games_and_tables_may_be_chosen(tmp_path: Path, league: sideline.Simulator) -> None:
@@ -67,7 +67,7 @@ def test_teams_games_and_tables_may_be_chosen(tmp_path: Path, league: sideline.S
     assert run(league, str(tmp_path / "one"), "--teams", str(team), *FEBRUARY, "--tables", "shots,games").returncode == 0
     archive = sideline.Archive(tmp_path / "one")
     games = archive.scan("games").collect().to_dicts()
-    assert all(team in (one["home_team_id"], one["away_team_id"]) for one in games)
+    assert all(team in (row["home_team_id"], row["away_team_id"]) for row in games)
     assert set(archive.info().rows) == {"events", "games", "location_windows", "sessions", "shots"}, "without events no game is over"
     assert run(league, str(tmp_path / "two"), "--games", game, "--tables", "events", "--correction-window", "inf").returncode == 0
     assert sideline.Archive(tmp_path / "two").scan("events").collect()["event_id"].to_list() == [game]
@@ -98,7 +98,7 @@ def test_a_secret_that_is_refused_is_one_line_at_once(tmp_path: Path, league: si
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment", "says"),
+    ("arguments", "environment", "message"),
     [
         (FEBRUARY, {"SIDELINE_SECRET": ""}, "SIDELINE_SECRET"),
         ([], {}, "give the range: --from"),
@@ -109,11 +109,11 @@ def test_a_secret_that_is_refused_is_one_line_at_once(tmp_path: Path, league: si
     ],
 )
 def test_an_error_is_one_line_and_ends_with_1_or_2(
-    tmp_path: Path, league: sideline.Simulator, arguments: list[str], environment: dict[str, str], says: str
+    tmp_path: Path, league: sideline.Simulator, arguments: list[str], environment: dict[str, str], message: str
 ) -> None:
     done = run(league, str(tmp_path / "season"), *arguments, **environment)
     assert done.returncode == (1 if environment else 2)
-    assert says in done.stderr
+    assert message in done.stderr
     assert done.stderr.startswith("sideline")
     assert done.stderr.count("\n") == 1
     assert league.secret not in done.stderr
@@ -124,8 +124,8 @@ def test_a_second_run_meets_the_lock_and_a_killed_one_leaves_none(tmp_path: Path
     root = str(tmp_path / "season")
     league.faults.add("*/schedule*", delay=20.0)
     with subprocess.Popen([*COMMAND, root, *FEBRUARY], env={**os.environ, **league.environ}) as first:
-        known = len(league.requests)
-        while len(league.requests) == known and first.poll() is None:
+        before = len(league.requests)
+        while len(league.requests) == before and first.poll() is None:
             time.sleep(0.05)
         second = run(league, root, *FEBRUARY)
         first.send_signal(signal.SIGKILL)

@@ -42,7 +42,7 @@ def league() -> Iterator[sideline.Simulator]:
 
 
 @pytest.fixture
-def asks(league: sideline.Simulator) -> Iterator[sideline.Client]:
+def client(league: sideline.Simulator) -> Iterator[sideline.Client]:
     with league.client() as client:
         yield client
 
@@ -51,26 +51,26 @@ def corrections_of(archive: sideline.Archive) -> list[str]:
     return sorted_rows(archive.corrections().to_polars(), {"seen_at"})
 
 
-FEW = ("events", "player_stats", "stat_events")
+SOME_TABLES = ("events", "player_stats", "stat_events")
 """Rows of every kind: several tables of one body, a body with one table, and what a correction changes."""
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("tables", [pytest.param(FEW, id="few"), pytest.param(None, id="all", marks=pytest.mark.extended)])
+@pytest.mark.parametrize("tables", [pytest.param(SOME_TABLES, id="few"), pytest.param(None, id="all", marks=pytest.mark.extended)])
 def test_a_sync_that_ends_after_any_of_its_transactions_resumes_where_it_was(
-    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, tables: tuple[str, ...] | None
+    tmp_path: Path, league: sideline.Simulator, client: sideline.Client, tables: tuple[str, ...] | None
 ) -> None:
     """Both syncs: the first of a game, and that which brings its corrections."""
     options: dict[str, Any] = {"game_ids": [game["event_id"] for game in league.games[:1]], "tables": tables}
     [game] = options["game_ids"]
-    undisturbed = archive_of(asks, tmp_path / "undisturbed")
-    with killed_after(None) as counted:
-        undisturbed.sync(**options)
-    [first], before = counted, contents(undisturbed, tables)
+    reference = archive_of(client, tmp_path / "undisturbed")
+    with killed_after(None) as counts:
+        reference.sync(**options)
+    [first], before = counts, contents(reference, tables)
     assert first >= 9
 
-    disturbed = [archive_of(asks, tmp_path / str(number)) for number in range(1, first + 1)]
-    for number, archive in enumerate(disturbed, 1):
+    archives = [archive_of(client, tmp_path / str(number)) for number in range(1, first + 1)]
+    for number, archive in enumerate(archives, 1):
         with killed_after(number), pytest.raises(Killed):
             archive.sync(**options)
         archive.sync(**options)
@@ -78,38 +78,38 @@ def test_a_sync_that_ends_after_any_of_its_transactions_resumes_where_it_was(
         assert archive.corrections().num_rows == 0
 
     start = datetime.now(UTC)
-    lines = asks.stats(asks.game(game).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
+    lines = client.stats(client.game(game).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
     for player in [line["player_id"] for line in lines if not line["is_team_total"]][:3]:
         league.correct(game, player, "AST", 1)
-    with killed_after(None) as counted:
-        undisturbed.sync(**options, correction_window=None)
-    [second], after = counted, contents(undisturbed, tables)
-    corrected = corrections_of(undisturbed)
+    with killed_after(None) as counts:
+        reference.sync(**options, correction_window=None)
+    [second], after = counts, contents(reference, tables)
+    corrected = corrections_of(reference)
     assert len(corrected) == 3
     assert same(before, after) != []
-    for number, archive in zip(itertools.chain(range(1, second + 1), itertools.repeat(None)), disturbed, strict=False):
+    for number, archive in zip(itertools.chain(range(1, second + 1), itertools.repeat(None)), archives, strict=False):
         if number is not None:
             with killed_after(number), pytest.raises(Killed):
                 archive.sync(**options, correction_window=None)
             # Torn off in the middle, the past is the past.
-            then = {name: sorted_rows(archive.as_of(start).to_arrow(name)) for name in ("player_stats", "stat_events")}
-            assert same(then, before) == [], number
-            # The game is old: what was torn off is asked for again, and nothing else.
+            rows_then = {name: sorted_rows(archive.as_of(start).to_arrow(name)) for name in ("player_stats", "stat_events")}
+            assert same(rows_then, before) == [], number
+            # The game is old: only the units that were torn off are requested again.
             archive.sync(**options)
         if number in (None, 1):
             archive.sync(**options, correction_window=None)
         assert same(after, contents(archive, tables)) == [], number
         assert corrections_of(archive) == corrected, number
-    assert second <= len(disturbed)
+    assert second <= len(archives)
 
 
-def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(tmp_path: Path, league: sideline.Simulator, client: sideline.Client) -> None:
     game = league.games[0]["event_id"]
-    archive = archive_of(asks, tmp_path)
+    archive = archive_of(client, tmp_path)
     archive.sync(game_ids=[game])
     before = contents(archive)
-    sessions = [session["session_id"] for session in asks.game(game).table("sessions").to_dicts()]
-    old = {session: asks.stats(session) for session in sessions}
+    sessions = [session["session_id"] for session in client.game(game).table("sessions").to_dicts()]
+    old = {session: client.stats(session) for session in sessions}
     player = next(line["player_id"] for line in old[sessions[0]].table("box_score").to_dicts() if not line["is_team_total"])
     league.correct(game, player, "AST", 1)
     # The bodies, four tables, the correction: all but the coverage.
@@ -128,7 +128,7 @@ def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(tmp_
 
 
 def killed_and_synced_again(
-    root: Path, season: Callable[[], sideline.Simulator], span: dict[str, str], kills: int, most: int, wait: float, tables: Sequence[str] = ()
+    root: Path, season: Callable[[], sideline.Simulator], span: dict[str, str], kills: int, max_requests: int, wait: float, tables: Sequence[str] = ()
 ) -> int:
     """Syncs in a process that is killed at a random request, several times; returns how often it was killed before its end.
 
@@ -136,7 +136,7 @@ def killed_and_synced_again(
     dice, cut_short = random.Random(5), 0
     for _ in range(kills):
         with season() as service:
-            last = dice.randrange(1, most)
+            last = dice.randrange(1, max_requests)
             process = subprocess.Popen(
                 [sys.executable, "-W", "error", "-c", RUN, str(root), span["start"], span["end"], *tables],
                 env={**os.environ, **service.environ},
@@ -154,14 +154,14 @@ def killed_and_synced_again(
 
 
 @pytest.mark.timeout(600)
-def test_a_process_killed_at_random_loses_nothing_and_stores_nothing_twice(tmp_path: Path, asks: sideline.Client) -> None:
-    assert killed_and_synced_again(tmp_path / "killed", small_season, WEEKS, 5, 40, 0.2, FEW) > 2
-    killed = archive_of(asks, tmp_path / "killed")
-    killed.sync(**WEEKS, tables=FEW)
-    undisturbed = archive_of(asks, tmp_path / "undisturbed")
-    undisturbed.sync(**WEEKS, tables=FEW)
-    assert same(contents(undisturbed, FEW), contents(killed, FEW)) == []
-    assert killed.corrections().num_rows == 0
+def test_a_process_killed_at_random_loses_nothing_and_stores_nothing_twice(tmp_path: Path, client: sideline.Client) -> None:
+    assert killed_and_synced_again(tmp_path / "killed", small_season, WEEKS, 5, 40, 0.2, SOME_TABLES) > 2
+    archive = archive_of(client, tmp_path / "killed")
+    archive.sync(**WEEKS, tables=SOME_TABLES)
+    reference = archive_of(client, tmp_path / "undisturbed")
+    reference.sync(**WEEKS, tables=SOME_TABLES)
+    assert same(contents(reference, SOME_TABLES), contents(archive, SOME_TABLES)) == []
+    assert archive.corrections().num_rows == 0
 
 
 @pytest.mark.extended
@@ -172,21 +172,21 @@ def test_half_a_conference_season_killed_ten_times_is_the_season(tmp_path: Path)
 
     with season() as service, service.client() as client:
 
-        def synced(root: str) -> tuple[sideline.Archive, int]:
-            archive, known = archive_of(client, tmp_path / root), len(service.requests)
+        def sync(root: str) -> tuple[sideline.Archive, int]:
+            archive, before = archive_of(client, tmp_path / root), len(service.requests)
             archive.sync(**HALF).raise_if_incomplete()
-            return archive, len(service.requests) - known
+            return archive, len(service.requests) - before
 
-        undisturbed, all_of_it = synced("undisturbed")
+        reference, all_of_it = sync("undisturbed")
         assert all_of_it > 2500
-        assert undisturbed.info().games > 100
+        assert reference.info().games > 100
         assert killed_and_synced_again(tmp_path / "killed", season, HALF, 10, 750, 0.8) > 7
-        killed, the_rest = synced("killed")
+        after_kills, the_rest = sync("killed")
         assert the_rest < 0.8 * all_of_it
-        again, what_may_have_changed = synced("killed")
+        second, what_may_have_changed = sync("killed")
         assert what_may_have_changed < all_of_it / 10
-        assert same(contents(undisturbed), contents(again)) == []
-        assert killed.corrections().num_rows == 0
+        assert same(contents(reference), contents(second)) == []
+        assert after_kills.corrections().num_rows == 0
 
 
 def all_at_once(calls: list[Callable[[], object]]) -> None:
@@ -207,30 +207,30 @@ def all_at_once(calls: list[Callable[[], object]]) -> None:
         raise error
 
 
-def test_three_writers_of_the_same_weeks_make_one_archive(tmp_path: Path, asks: sideline.Client) -> None:
-    all_at_once([lambda: archive_of(asks, tmp_path / "shared").sync(**WEEKS, tables=FEW)] * 3)
-    alone = archive_of(asks, tmp_path / "alone")
-    alone.sync(**WEEKS, tables=FEW)
-    one, shared = contents(alone, FEW), contents(sideline.Archive(tmp_path / "shared"), FEW)
-    assert same(one, shared) == []
+def test_three_writers_of_the_same_weeks_make_one_archive(tmp_path: Path, client: sideline.Client) -> None:
+    all_at_once([lambda: archive_of(client, tmp_path / "shared").sync(**WEEKS, tables=SOME_TABLES)] * 3)
+    reference = archive_of(client, tmp_path / "alone")
+    reference.sync(**WEEKS, tables=SOME_TABLES)
+    expected, actual = contents(reference, SOME_TABLES), contents(sideline.Archive(tmp_path / "shared"), SOME_TABLES)
+    assert same(expected, actual) == []
 
 
-def test_six_writers_of_different_games_keep_all(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+def test_six_writers_of_different_games_keep_all(tmp_path: Path, league: sideline.Simulator, client: sideline.Client) -> None:
     games = [game["event_id"] for game in league.games[:6]]
-    shared = archive_of(asks, tmp_path / "shared")
-    all_at_once([lambda game=game: shared.sync(game_ids=[game], tables=FEW) for game in games])  # type: ignore[misc]
-    alone = archive_of(asks, tmp_path / "alone")
-    alone.sync(game_ids=games, tables=FEW)
-    assert same(contents(alone, FEW), contents(shared, FEW)) == []
+    shared = archive_of(client, tmp_path / "shared")
+    all_at_once([lambda game=game: shared.sync(game_ids=[game], tables=SOME_TABLES) for game in games])  # type: ignore[misc]
+    reference = archive_of(client, tmp_path / "alone")
+    reference.sync(game_ids=games, tables=SOME_TABLES)
+    assert same(contents(reference, SOME_TABLES), contents(shared, SOME_TABLES)) == []
 
 
-def test_an_earlier_body_does_not_replace_a_later_one(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+def test_an_earlier_body_does_not_replace_a_later_one(tmp_path: Path, league: sideline.Simulator, client: sideline.Client) -> None:
     """The slow writer has fetched, and is about to write its rows, when another fetches a correction and stores it."""
     game = league.games[0]["event_id"]
-    archive = archive_of(asks, tmp_path / "shared")
+    archive = archive_of(client, tmp_path / "shared")
     player = next(
         line["player_id"]
-        for line in asks.stats(asks.game(game).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
+        for line in client.stats(client.game(game).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
         if not line["is_team_total"]
     )
     meanwhile: list[bool] = []
@@ -239,17 +239,17 @@ def test_an_earlier_body_does_not_replace_a_later_one(tmp_path: Path, league: si
         if table.table_uri.rstrip("/").endswith("/player_stats") and not meanwhile:
             meanwhile.append(True)
             league.correct(game, player, "AST", 1)
-            archive_of(asks, tmp_path / "shared").sync(game_ids=[game])
+            archive_of(client, tmp_path / "shared").sync(game_ids=[game])
         return commit()
 
     with around_commits(slow):
         archive.sync(game_ids=[game])
     assert meanwhile
-    fresh = archive_of(asks, tmp_path / "fresh")
+    fresh = archive_of(client, tmp_path / "fresh")
     fresh.sync(game_ids=[game])
-    one, other = contents(fresh), contents(archive)
-    assert one.pop("raw") != other.pop("raw")
-    assert same(one, other) == []
+    expected, actual = contents(fresh), contents(archive)
+    assert expected.pop("raw") != actual.pop("raw")
+    assert same(expected, actual) == []
 
 
 MAX_SYNC_MB = 350

@@ -49,8 +49,8 @@ pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"),
 
 @pytest.fixture
 def store() -> Iterator[Bucket]:
-    with bucket() as made:
-        yield made
+    with bucket() as fake_bucket:
+        yield fake_bucket
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def machine(league: Service, store: Bucket, folder: Path) -> subprocess.Popen[st
     return subprocess.Popen([sys.executable, "-c", MACHINE], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def asked(league: Service) -> Counter[str]:
+def count_requests(league: Service) -> Counter[str]:
     return Counter(request.path for request in league.requests.all() if request.operation in OF_UNITS)
 
 
@@ -74,9 +74,9 @@ def in_bucket(store: Bucket) -> sideline.Archive:
     return sideline.Archive(ROOT, storage_options=store.options)
 
 
-def at_once(store: Bucket, seconds: float, **options: Any) -> Leases:
-    given: dict[str, Any] = {name: value for name, value in store.options.items() if name != "aws_allow_http"}
-    return Leases(obstore.store.from_url(ROOT, config=given, client_options={"allow_http": True}), seconds, **options)
+def open_leases(store: Bucket, seconds: float, **options: Any) -> Leases:
+    settings: dict[str, Any] = {name: value for name, value in store.options.items() if name != "aws_allow_http"}
+    return Leases(obstore.store.from_url(ROOT, config=settings, client_options={"allow_http": True}), seconds, **options)
 
 
 @needs("obstore", *ARCHIVE, extra="bucket")
@@ -85,9 +85,9 @@ def test_two_machines_request_each_unit_once(league: Service, store: Bucket, tmp
     running = [machine(league, store, tmp_path / str(number)) for number in range(2)]
     outputs = [process.communicate(timeout=800) for process in running]
     assert [process.returncode for process in running] == [0, 0], outputs
-    found = asked(league)
-    assert len(found) > 20
-    assert {path: count for path, count in found.items() if count > 1} == {}
+    counts = count_requests(league)
+    assert len(counts) > 20
+    assert {path: count for path, count in counts.items() if count > 1} == {}
     # Both account for all units, whoever requested them.
     assert len({out for out, _ in outputs}) == 1, outputs
     archive = in_bucket(store)
@@ -118,31 +118,31 @@ def test_a_machine_that_is_killed_is_replaced_within_its_lease(league: Service, 
 
 def test_a_part_has_one_holder_until_its_lease_ends(store: Bucket) -> None:
     now = [0.0]
-    one, other = (at_once(store, 60.0, clock=lambda: now[0]) for _ in range(2))
-    assert one.take([1, 2, 3]) == [1, 2, 3]
+    earlier, other = (open_leases(store, 60.0, clock=lambda: now[0]) for _ in range(2))
+    assert earlier.take([1, 2, 3]) == [1, 2, 3]
     assert other.take([3, 4]) == [4]
-    assert other.number > one.number
-    one.release([2])
+    assert other.number > earlier.number
+    earlier.release([2])
     assert other.take([1, 2, 3]) == [2]
     now[0] += 59
     assert other.take([1, 3]) == []
     now[0] += 2
     assert other.take([1, 3]) == [1, 3], "its holder did not renew"
     number = other.number
-    assert one.take([1]) == []
-    assert one.take([7]) == [7]
-    assert one.number > number
+    assert earlier.take([1]) == []
+    assert earlier.take([7]) == [7]
+    assert earlier.number > number
 
 
 def test_a_lease_is_renewed_and_given_back(store: Bucket) -> None:
-    with at_once(store, 0.2) as one:
-        one.take([1])
+    with open_leases(store, 0.2) as holder:
+        holder.take([1])
         entry = store.objects["season/_leases.json"]
         deadline = time.monotonic() + 30
         while store.objects["season/_leases.json"] == entry and time.monotonic() < deadline:
             time.sleep(0.02)
         assert store.objects["season/_leases.json"] != entry
-    assert at_once(store, 60.0).take([1]) == [1]
+    assert open_leases(store, 60.0).take([1]) == [1]
 
 
 @needs("obstore")
@@ -150,5 +150,5 @@ def test_a_folder_has_no_leases_and_a_bucket_that_obstore_cannot_open_none(tmp_p
     assert leases(sideline.Archive(tmp_path)._store) is None
     assert leases(in_bucket(store)._store) is not None
     # deltalake ignores an option that it does not know, and obstore does not.
-    odd = {**store.options, "aws_no_such_option": "1"}
-    assert leases(sideline.Archive(ROOT, storage_options=odd)._store) is None
+    options = {**store.options, "aws_no_such_option": "1"}
+    assert leases(sideline.Archive(ROOT, storage_options=options)._store) is None

@@ -45,12 +45,12 @@ class StatusMachine(TrustMachine):
     """After every complete sync, the available data is the truth."""
 
     def sync(self) -> None:
-        lies = sum(fault.count for fault in self.lies)
+        count = sum(fault.count for fault in self.false_responses)
         try:
             self.run()
         except ENDINGS:
             return
-        if lies == sum(fault.count for fault in self.lies):
+        if count == sum(fault.count for fault in self.false_responses):
             self.check()
 
     def check(self) -> None:

@@ -41,7 +41,7 @@ SIZE = {"teams": 3, "players": 6, "games": 3, "sessions": (1, 2), "possessions":
 MUTATIONS = sorted(Mutations(Season(teams=2, games=1, now=NOW)).all)
 OPERATIONS = ("teams", "schedule", "team_events", "roster", "game", "stats", "stats_details", "possessions", "shots", "locations", "play_by_play")
 OPERATION = st.sampled_from((None, *OPERATIONS))
-FEW = {"schedule", "game", "team_events", "stats", "possessions"}
+COMMON_OPERATIONS = {"schedule", "game", "team_events", "stats", "possessions"}
 """The operations whose tables most machines sync: each takes its time."""
 PRIVILEGES = ("stats", "shots", "rosters")
 ENDINGS = (sideline.TransportError, sideline.AuthenticationError)
@@ -84,18 +84,20 @@ class TrustMachine(RuleBasedStateMachine):
         extent=st.sampled_from(("few", "few", "few", "default", "everything")),
         days=st.sampled_from((None, 7)),
     )
-    def begin(self, seed: int, root: str, link: bool, extent: str, days: int | None) -> None:
+    def start(self, seed: int, root: str, link: bool, extent: str, days: int | None) -> None:
         self.seed = seed
         self.folder = Path(tempfile.mkdtemp(prefix="trust-"))
-        everything = extent == "everything"
-        features = Features(events_root=root, possessions_link=link, play_by_play=everything, ball_screens=everything)
+        has_all = extent == "everything"
+        features = Features(events_root=root, possessions_link=link, play_by_play=has_all, ball_screens=has_all)
         self.service = Service(seed=seed, now=NOW, features=features, **SIZE).start()
         self.client = sideline.Client(**self.service.client_options(), max_retries=0, timeout=5)
         self.archive = sideline.Archive(self.folder / "season", self.client)
         self.memory = Memory()
         self.memory.note(self.service.season)
-        self.tables = [*PARENTS] if everything else [*COMPARED] if extent == "default" else [name for name in COMPARED if FEW.intersection(PARENTS[name])]
-        self.wanted = None if extent == "default" else self.tables
+        self.tables = (
+            [*PARENTS] if has_all else [*COMPARED] if extent == "default" else [name for name in COMPARED if COMMON_OPERATIONS.intersection(PARENTS[name])]
+        )
+        self.requested_tables = None if extent == "default" else self.tables
         self.window = None if days is None else timedelta(days=days)
         """All games lie within it, so that every change is due."""
         self.past: list[tuple[datetime, str, Rows]] = []
@@ -114,12 +116,12 @@ class TrustMachine(RuleBasedStateMachine):
         self.clock = self.service.time
         """The latest time of the service or of this machine."""
         self.odd_dates: list[Fault] = []
-        self.lies: list[Fault] = []
+        self.false_responses: list[Fault] = []
         """Faults by which the service says something well-formed and false: nobody can name that."""
 
     def sync(self) -> None:
         """Runs one sync. Every difference from the truth is reported, unless the service lied."""
-        lies, requests = sum(fault.count for fault in self.lies), len(self.service.requests)
+        count, requests = sum(fault.count for fault in self.false_responses), len(self.service.requests)
         try:
             report = self.run()
         except ENDINGS as error:
@@ -127,10 +129,10 @@ class TrustMachine(RuleBasedStateMachine):
             assert self.service.faults.rules(), "a sync without a fault ended"
             return
         self.check_views(report)
-        is_true = lies == sum(fault.count for fault in self.lies)
+        is_true = count == sum(fault.count for fault in self.false_responses)
         if is_true:
-            found = unnamed(self.archive, report, self.service, self.memory, self.tables)
-            assert not found, f"nothing names these rows:\n{shown(found)}"
+            rows = unnamed(self.archive, report, self.service, self.memory, self.tables)
+            assert not rows, f"nothing names these rows:\n{shown(rows)}"
             sessions = {session.id for _, session in self.service.season.sessions()}
             units = refused_units(self.service.requests.all()[requests:], sessions) - {hole["unit"] for hole in report.holes}
             assert not units, f"no hole names them: {units}"
@@ -172,7 +174,7 @@ class TrustMachine(RuleBasedStateMachine):
 
     def run(self) -> sideline.archive.SyncReport:
         self.clock = max(self.clock, self.service.time, datetime.now(UTC))
-        return self.archive.sync(**SEASON, tables=self.wanted, correction_window=self.window, on_error="keep", progress=False)
+        return self.archive.sync(**SEASON, tables=self.requested_tables, correction_window=self.window, on_error="keep", progress=False)
 
     @rule(name=st.sampled_from(MUTATIONS))
     def change(self, name: str) -> None:
@@ -196,7 +198,7 @@ class TrustMachine(RuleBasedStateMachine):
         if kind == "odd date":
             self.odd_dates.append(fault)
         if kind in LIES or is_list or (kind == "odd date" and self.window is not None):
-            self.lies.append(fault)
+            self.false_responses.append(fault)
 
     @rule(name=st.sampled_from(MUTATIONS), operation=OPERATION, kind=st.sampled_from(KINDS), skip=st.integers(0, 2), seed=st.integers(0, 9))
     def change_break_and_sync(self, name: str, operation: str | None, kind: str, skip: int, seed: int) -> None:
@@ -223,7 +225,7 @@ class TrustMachine(RuleBasedStateMachine):
         self.change(name)
         if self.window is not None and not self.is_past:
             self.service.faults.clear()
-            self.lies.clear()
+            self.false_responses.clear()
             self.pass_time(timedelta(days=30))
             self.is_past = True
         self.sync()
@@ -253,7 +255,7 @@ class TrustMachine(RuleBasedStateMachine):
             begin = datetime(2027, 2, first, tzinfo=UTC)
             part = {"start": begin, "end": begin + timedelta(days=days), "team_ids": [season.teams[0].id] if team else None}
         try:
-            report = self.archive.sync(**part, tables=self.wanted, correction_window=self.window, on_error="keep", progress=False)
+            report = self.archive.sync(**part, tables=self.requested_tables, correction_window=self.window, on_error="keep", progress=False)
         except ENDINGS as error:
             note(f"ended by {error!r}")
             assert self.service.faults.rules(), "a sync without a fault ended"
@@ -318,8 +320,8 @@ class TrustMachine(RuleBasedStateMachine):
             self.sync_by_command()
         self.service.credentials[self.service.username].privileges |= set(PRIVILEGES)
         reports = [self.run() for _ in range(2)]
-        found = untrue(self.archive, self.service, self.tables)
-        assert not found, f"the archive is not the truth:\n{shown(found)}\nholes: {reports[-1].holes}"
+        rows = untrue(self.archive, self.service, self.tables)
+        assert not rows, f"the archive is not the truth:\n{shown(rows)}\nholes: {reports[-1].holes}"
         assert not [hole for hole in reports[-1].holes if hole["status"] != "unavailable"], reports[-1].holes
         if self.seed % 4 == 0:
             self.check_export()
@@ -330,7 +332,7 @@ class TrustMachine(RuleBasedStateMachine):
         """The exit status of the command is that of what it lacks: stats are refused, which it does not try again."""
         self.clock = max(self.clock, self.service.time, datetime.now(UTC))
         options = ["--from", SEASON["start"], "--to", SEASON["end"], "--correction-window", "inf" if self.window is None else "7"]
-        options += [] if self.wanted is None else ["--tables", ",".join(self.wanted)]
+        options += [] if self.requested_tables is None else ["--tables", ",".join(self.requested_tables)]
         self.service.credentials[self.service.username].privileges.discard("stats")
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self.service.environ.items():

@@ -36,30 +36,30 @@ def second() -> Iterator[Service]:
 @given(
     operation=st.sampled_from(sorted(TABLES)),
     faults=st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 12), st.sampled_from((1, 2, None))), max_size=4),
-    unknown=st.booleans(),
+    has_unknown=st.booleans(),
 )
 def test_rows_of_a_batch_are_the_truth_of_what_its_coverage_calls_fetched(
-    second: Service, operation: str, faults: list[tuple[str, int, int | None]], unknown: bool
+    second: Service, operation: str, faults: list[tuple[str, int, int | None]], has_unknown: bool
 ) -> None:
     sessions = [session.id for _, session in second.season.sessions()]
-    asked = [*sessions, "no-such-session"] if unknown else sessions
+    requested_ids = [*sessions, "no-such-session"] if has_unknown else sessions
     second.faults.clear()
-    lies = []
+    false_faults = []
     for number, (kind, skip, times) in enumerate(faults):
         fault = second.faults.add(operation, skip=skip, times=times, **fault_options(kind, number))
-        lies += [fault] if kind in LIES else []
+        false_faults += [fault] if kind in LIES else []
     with sideline.Client(**second.client_options(), max_retries=0, timeout=5) as client:
-        batch = getattr(client, operation)(asked, on_error="keep")
+        batch = getattr(client, operation)(requested_ids, on_error="keep")
     accounts = batch.coverage.to_dicts()
-    assert [account["session_id"] for account in accounts] == asked
-    assert batch.complete == all(account["status"] in ("fetched", "empty") for account in accounts)
-    assert all(account["error"] for account in accounts if account["status"] not in ("fetched", "empty"))
-    if any(fault.count for fault in lies):
+    assert [unit["session_id"] for unit in accounts] == requested_ids
+    assert batch.complete == all(unit["status"] in ("fetched", "empty") for unit in accounts)
+    assert all(unit["error"] for unit in accounts if unit["status"] not in ("fetched", "empty"))
+    if any(fault.count for fault in false_faults):
         return
-    assert not [account for account in accounts if account["status"] == "empty"]
-    fetched = [account["session_id"] for account in accounts if account["status"] == "fetched"]
+    assert not [unit for unit in accounts if unit["status"] == "empty"]
+    fetched = [unit["session_id"] for unit in accounts if unit["status"] == "fetched"]
     truth = second.truth(session_ids=fetched)
     for table in TABLES[operation]:
-        found = batch.table(table)
-        difference = differences(found.to_dicts(), truth[table], columns=set(found.column_names) - {"game_id"})
+        rows = batch.table(table)
+        difference = differences(rows.to_dicts(), truth[table], columns=set(rows.column_names) - {"game_id"})
         assert not difference, shown([(table, "missing", row) for row in difference.missing] + [(table, "extra", row) for row in difference.extra])

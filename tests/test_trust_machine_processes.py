@@ -26,7 +26,7 @@ pytestmark = pytest.mark.timeout(300)
 
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 SEASON: dict[str, Any] = {"start": "2027-02-01", "end": "2027-04-15", "tables": ("events", "player_stats", "stat_events", "possessions")}
-COMPARED = ("events", "sessions", "player_stats", "box_score", "stat_events", "possessions", "possession_events")
+COMPARED_TABLES = ("events", "sessions", "player_stats", "box_score", "stat_events", "possessions", "possession_events")
 
 SYNC = f"""
 import sys, sideline
@@ -101,17 +101,17 @@ def assert_truth(service: Service, root: Path) -> None:
         archive = sideline.Archive(root, client)
         for _ in range(2):
             archive.sync(**SEASON, correction_window=None, on_error="keep", progress=False)
-        assert not (found := untrue(archive, service, COMPARED)), shown(found)
+        assert not (rows := untrue(archive, service, COMPARED_TABLES)), shown(rows)
 
 
 @pytest.mark.parametrize("share", [*(pytest.param(share, marks=pytest.mark.extended) for share in (0.1, 0.7, 0.95)), 0.4])
 def test_a_sync_that_the_system_kills_while_it_writes_resumes_where_it_was(second: Service, commits_of_a_sync: int, tmp_path: Path, share: float) -> None:
-    wanted = max(1, int(commits_of_a_sync * share))
+    target = max(1, int(commits_of_a_sync * share))
     root = tmp_path / "killed"
     for _ in range(2):
         process = start(second, root)
         before = commits(root)
-        while process.poll() is None and commits(root) < before + wanted:
+        while process.poll() is None and commits(root) < before + target:
             time.sleep(0.005)
         process.kill()
         process.communicate()
@@ -142,15 +142,15 @@ def test_the_shifted_clock_is_what_a_process_sees(shifted_clock: Path) -> None:
 
 @pytest.mark.parametrize("shift", [timedelta(days=1), *(pytest.param(timedelta(days=days), marks=pytest.mark.extended) for days in (-1, 400))])
 def test_a_sync_with_a_wrong_clock_neither_loses_nor_shadows_anything(second: Service, tmp_path: Path, shifted_clock: Path, shift: timedelta) -> None:
-    """One sync of a machine whose clock is wrong, then one of a machine whose clock is right, and the other way round."""
-    wrong = {"LD_PRELOAD": str(shifted_clock), "CLOCK_SHIFT": str(int(shift.total_seconds()))}
+    """One sync of a machine whose clock is wrong, then one of a machine whose clock is right, and the reverse."""
+    wrong_clock = {"LD_PRELOAD": str(shifted_clock), "CLOCK_SHIFT": str(int(shift.total_seconds()))}
     root = tmp_path / "season"
-    for environ in (wrong, {}, wrong):
+    for environ in (wrong_clock, {}, wrong_clock):
         process = start(second, root, **environ)
         text, _ = process.communicate()
         assert (process.returncode, text.strip()) == (0, "[]")
         with sideline.Client(**second.client_options()) as client:
-            assert not (found := untrue(sideline.Archive(root, client), second, COMPARED)), shown(found)
+            assert not (rows := untrue(sideline.Archive(root, client), second, COMPARED_TABLES)), shown(rows)
         second.change.correct_stat()
         second.change.add_game()
         second.change.insert_possession()
