@@ -28,19 +28,19 @@ WITHOUT_RICH = "import sys; sys.modules['rich'] = None; from sideline.cli import
 
 
 @pytest.fixture
-def played() -> Iterator[tuple[dict[str, str], str, list[str]]]:
+def played_game() -> Iterator[tuple[dict[str, str], str, list[str]]]:
     """The environment that leads to a game that was played to its end, its id and its scores."""
-    with sideline.Simulator(seed=11, teams=4, games=8, now="2027-03-01T12:00:00Z") as season, season.client() as asks:
+    with sideline.Simulator(seed=11, teams=4, games=8, now="2027-03-01T12:00:00Z") as season, season.client() as client:
         game = season.games[-1]
-        with asks.live(game["event_id"], sources=["marker"]) as stream:
+        with client.live(game["event_id"], sources=["marker"]) as stream:
             season.play(game["event_id"], speed=None)
             next(item for item in stream if isinstance(item, sideline.Update) and "GAME_ENDED" in item.text)
-        totals = [asks.team_game_stats(game[side], game_id=game["event_id"]).table("box_score").to_dicts()[0] for side in ("home_team_id", "away_team_id")]
+        totals = [client.team_game_stats(game[side], game_id=game["event_id"]).table("box_score").to_dicts()[0] for side in ("home_team_id", "away_team_id")]
         yield {**os.environ, **season.environ}, game["event_id"], [f"{row['team_name']} {row['PTS']:g}" for row in totals]
 
 
 @contextmanager
-def started(env: dict[str, str], *arguments: str, **options: Any) -> Iterator[subprocess.Popen[Any]]:
+def start(env: dict[str, str], *arguments: str, **options: Any) -> Iterator[subprocess.Popen[Any]]:
     """A process of Python that does not outlive the test."""
     with subprocess.Popen([sys.executable, *arguments], env=env, **options) as running:
         try:
@@ -62,16 +62,16 @@ def in_terminal(env: dict[str, str], *command: str, until: list[str]) -> tuple[s
     import struct
     import termios
 
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 120, 150, 0, 0))
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 120, 150, 0, 0))
     written, end = b"", time.monotonic() + 60
-    with started({**env, "TERM": "xterm"}, *command, stdin=theirs, stdout=theirs, stderr=theirs) as running:
-        os.close(theirs)
-        while running.poll() is None or select.select([ours], [], [], 0)[0]:
+    with start({**env, "TERM": "xterm"}, *command, stdin=terminal, stdout=terminal, stderr=terminal) as running:
+        os.close(terminal)
+        while running.poll() is None or select.select([controller], [], [], 0)[0]:
             assert time.monotonic() < end, written
-            if select.select([ours], [], [], 0.2)[0]:
+            if select.select([controller], [], [], 0.2)[0]:
                 try:
-                    written += os.read(ours, 65536)
+                    written += os.read(controller, 65536)
                 except OSError:  # Linux, when the other side is closed
                     break
             plain = ANSI.sub("", written.decode(errors="replace"))
@@ -79,13 +79,13 @@ def in_terminal(env: dict[str, str], *command: str, until: list[str]) -> tuple[s
                 running.send_signal(signal.SIGINT)
                 until = []
         status = running.wait(timeout=60)
-    os.close(ours)
+    os.close(controller)
     return written.decode(), status
 
 
 @needs("rich")
-def test_a_terminal_shows_the_score_and_ends_cleanly(played: tuple[dict[str, str], str, list[str]]) -> None:
-    env, game, scores = played
+def test_a_terminal_shows_the_score_and_ends_cleanly(played_game: tuple[dict[str, str], str, list[str]]) -> None:
+    env, game, scores = played_game
     out, status = in_terminal(env, "-m", "sideline", "live", game, until=[*scores, "ended"])
     assert status == 0, out
     last = ANSI.sub("", out).rpartition(scores[0])
@@ -102,8 +102,8 @@ def test_a_terminal_shows_the_score_and_ends_cleanly(played: tuple[dict[str, str
     [["-c", WITHOUT_RICH, "live"], ["-m", "sideline", "live", "--json"]],
     ids=["without rich", "json"],
 )
-def test_a_terminal_shows_lines_without_rich_and_for_json(played: tuple[dict[str, str], str, list[str]], command: list[str]) -> None:
-    env, game, _ = played
+def test_a_terminal_shows_lines_without_rich_and_for_json(played_game: tuple[dict[str, str], str, list[str]], command: list[str]) -> None:
+    env, game, _ = played_game
     out, status = in_terminal(env, *command, game, until=['"source":"clock"' if "-c" in command else '"source": "clock"'])
     assert status == 0
     assert "\x1b" not in out
@@ -111,10 +111,10 @@ def test_a_terminal_shows_lines_without_rich_and_for_json(played: tuple[dict[str
     assert ('for a box score on the screen: pip install "sideline[cli]"' in out) == ("-c" in command)
 
 
-def test_scripts_get_lines_by_either_name_of_the_game(played: tuple[dict[str, str], str, list[str]]) -> None:
-    env, game, _ = played
+def test_scripts_get_lines_by_either_name_of_the_game(played_game: tuple[dict[str, str], str, list[str]]) -> None:
+    env, game, _ = played_game
     for arguments in ([game], ["--game-id", game]):
-        with started(env, "-m", "sideline", "live", *arguments, **PIPES) as running:
+        with start(env, "-m", "sideline", "live", *arguments, **PIPES) as running:
             line = next(line for line in running.stdout if " marker 1 " in line)
             running.send_signal(signal.SIGINT)
             _, errors = running.communicate(timeout=60)
@@ -122,13 +122,13 @@ def test_scripts_get_lines_by_either_name_of_the_game(played: tuple[dict[str, st
         assert (running.returncode, "connected" in errors) == (0, True)
 
 
-def test_a_page_is_served_until_the_command_is_stopped(played: tuple[dict[str, str], str, list[str]]) -> None:
-    env, game, _ = played
-    with started(env, "-m", "sideline", "live", game, "--serve", **PIPES) as running:
-        found = re.fullmatch(r"http://(127\.0\.0\.1:\d+)/\n", running.stdout.readline())
-        assert found is not None
+def test_a_page_is_served_until_the_command_is_stopped(played_game: tuple[dict[str, str], str, list[str]]) -> None:
+    env, game, _ = played_game
+    with start(env, "-m", "sideline", "live", game, "--serve", **PIPES) as running:
+        match = re.fullmatch(r"http://(127\.0\.0\.1:\d+)/\n", running.stdout.readline())
+        assert match is not None
         assert "connected" in running.stderr.readline()
-        connection = http.client.HTTPConnection(found[1], timeout=30)
+        connection = http.client.HTTPConnection(match[1], timeout=30)
         connection.request("GET", "/")
         assert b"<title>Live game</title>" in connection.getresponse().read()
         connection.close()
@@ -152,8 +152,8 @@ def test_the_box_score_so_far_brings_names_and_without_it_the_game_is_shown(
 def test_a_page_that_cannot_be_served_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], service: sideline.Simulator) -> None:
     for name, value in service.environ.items():
         monkeypatch.setenv(name, value)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
         assert main(["live", "g1", "--serve", "--port", str(port)]) == 1
     assert f"sideline: [Errno 98] port {port} is in use; choose another one" in capsys.readouterr().err.replace("Errno 48", "Errno 98")
 

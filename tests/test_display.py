@@ -33,10 +33,10 @@ def stats(player: int, points: int, version: int) -> bytes:
     return b"data: " + json.dumps({"type": "stats", "data": data}).encode() + b"\n\n"
 
 
-def then_hold(made: list[Server], data: bytes) -> Callable[[socket.socket], None]:
+def then_hold(servers: list[Server], data: bytes) -> Callable[[socket.socket], None]:
     def connection(to: socket.socket) -> None:
         to.sendall(HEAD + data)
-        made[0].hold(to)
+        servers[0].hold(to)
 
     return connection
 
@@ -44,10 +44,10 @@ def then_hold(made: list[Server], data: bytes) -> Callable[[socket.socket], None
 @contextmanager
 def holding(data: bytes) -> Iterator[Server]:
     """A service that sends this and then keeps the connection open; it notices when the connection ends."""
-    held: list[Server] = []
-    with server([then_hold(held, data)]) as made:
-        held.append(made)
-        yield made
+    servers: list[Server] = []
+    with server([then_hold(servers, data)]) as host:
+        servers.append(host)
+        yield host
 
 
 @contextmanager
@@ -65,14 +65,14 @@ def interrupt_after(seconds: float) -> Iterator[None]:
 
 
 def test_lines_tell_what_happens_and_the_box_score_comes_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    with holding(stats(11, 5, 1) + stats(12, 3, 2)) as made, made.client() as client:
+    with holding(stats(11, 5, 1) + stats(12, 3, 2)) as host, host.client() as client:
         stream = client.live_stats("g1")
         start = time.monotonic()
         with interrupt_after(0.7):
             stream.display(every=0.1)
         assert time.monotonic() - start < 15
         assert stream.state == "closed"
-        assert made.closed.wait(2), "the connection is open still"
+        assert host.closed.wait(2), "the connection is open still"
     out = capsys.readouterr().out.splitlines()
     # A busy machine may have received both by then.
     assert re.fullmatch(r"live_stats g1: (new|connecting|connected); [012] updates", out[0])
@@ -86,15 +86,15 @@ def test_lines_tell_what_happens_and_the_box_score_comes_at_the_end(capsys: pyte
 
 
 def test_a_stream_that_was_entered_stays_open() -> None:
-    with holding(stats(11, 5, 1)) as made, made.client() as client, client.live_stats("g1") as stream:
+    with holding(stats(11, 5, 1)) as host, host.client() as client, client.live_stats("g1") as stream:
         with interrupt_after(0.4):
             stream.display(every=0.1)
         assert stream.state == "connected"
-        assert not made.closed.is_set()
+        assert not host.closed.is_set()
 
 
 def test_a_stream_that_ends_ends_the_display_and_the_score_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with holding(stats(11, 5, 1) + stats(11, 7, 2)) as made, made.client() as client:
+    with holding(stats(11, 5, 1) + stats(11, 7, 2)) as host, host.client() as client:
         with client.live_stats("g1").record(tmp_path / "g.journal") as stream:
             for _ in range(3):
                 next(stream)
@@ -106,7 +106,7 @@ def test_a_stream_that_ends_ends_the_display_and_the_score_is_kept(tmp_path: Pat
 
 def test_an_error_of_the_stream_is_shown_and_raised(capsys: pytest.CaptureFixture[str]) -> None:
     refusal = b'HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: 18\r\n\r\n{"message":"no k"}'
-    with server([lambda to: to.sendall(refusal)]) as made, made.client() as client:
+    with server([lambda to: to.sendall(refusal)]) as host, host.client() as client:
         with pytest.raises(sideline.AuthenticationError):
             client.live_stats("g1").display(every=0.1)
     out = capsys.readouterr().out
@@ -183,22 +183,22 @@ def test_a_seeded_box_score_brings_the_names_and_who_has_none_is_shown_by_the_id
     service: sideline.Simulator, client: sideline.Client, game: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home = game["game_attributes"]["home_team_id"]
-    answer = client.team_game_stats(home, game_id=game["id"])
-    line = next(line for line in answer.table("box_score").to_dicts() if line["last_name"])
+    payload = client.team_game_stats(home, game_id=game["id"])
+    line = next(line for line in payload.table("box_score").to_dicts() if line["last_name"])
     data = stats(99, 2, 10**9) + stats(98, 1, 10**9)
-    with holding(data) as made, made.client() as other, other.live_stats("g1").record(tmp_path / "g.journal") as stream:
+    with holding(data) as host, host.client() as other, other.live_stats("g1").record(tmp_path / "g.journal") as stream:
         for _ in range(3):
             next(stream)
-    sideline.replay(tmp_path / "g.journal", speed=None).display(sideline.LiveBoxScore(answer))
+    sideline.replay(tmp_path / "g.journal", speed=None).display(sideline.LiveBoxScore(payload))
     lines = capsys.readouterr().out.splitlines()
-    assert any(shown.split()[:3] == ["team_name", "player_id", "last_name"] for shown in lines)
-    assert any(str(line["player_id"]) in shown and line["last_name"] in shown for shown in lines)
-    assert any(shown.split()[0] == "99" for shown in lines)
+    assert any(row.split()[:3] == ["team_name", "player_id", "last_name"] for row in lines)
+    assert any(str(line["player_id"]) in row and line["last_name"] in row for row in lines)
+    assert any(row.split()[0] == "99" for row in lines)
 
 
 def test_text_from_the_service_is_escaped_in_the_page() -> None:
     data = b'data: {"n":"<script>alert(1)</script>"}\n\n'
-    with holding(data) as made, made.client() as client, client.live_stats("g1") as stream:
+    with holding(data) as host, host.client() as client, client.live_stats("g1") as stream:
         view = View(stream, sideline.LiveBoxScore())
         view.add(next(stream))
         view.add(next(stream))
@@ -208,7 +208,7 @@ def test_text_from_the_service_is_escaped_in_the_page() -> None:
     assert re.search(r"\d\d:\d\d:\d\dZ connected", page)
 
 
-# A notebook: a real kernel, and nothing in its place.
+# A notebook: a real kernel, and no substitute.
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +235,7 @@ class Cell:
         self.updates: list[str] = []
         self.out = ""
         self.failed = ""
-        self.ended = False
+        self.is_finished = False
 
     def read(self, until: Callable[[Cell], bool], seconds: float = 20.0) -> None:
         end = time.monotonic() + seconds
@@ -255,17 +255,17 @@ class Cell:
             elif kind == "error":
                 self.failed = "\n".join(content["traceback"])
             elif kind == "status" and content["execution_state"] == "idle":
-                self.ended = True
+                self.is_finished = True
 
 
 def test_in_a_notebook_one_table_refreshes_and_the_stop_button_ends_it(kernel: tuple[Any, Any]) -> None:
     manager, client = kernel
     data = b"".join(stats(11, points, points) for points in range(1, 300))
-    with holding(data) as made:
+    with holding(data) as host:
         cell = Cell(
             client,
             "import sideline, threading\n"
-            f"client = sideline.Client(api_key='canary-key', broadcast_base_url={made.base_url!r})\n"
+            f"client = sideline.Client(api_key='canary-key', broadcast_base_url={host.base_url!r})\n"
             "stream = client.live_stats('g1')\n"
             "stream.display(every=0.2)\n"
             "print('then', stream.state)",
@@ -275,9 +275,9 @@ def test_in_a_notebook_one_table_refreshes_and_the_stop_button_ends_it(kernel: t
         assert "<td>299</td>" in cell.updates[-1]
         start = time.monotonic()
         manager.interrupt_kernel()
-        cell.read(lambda cell: cell.ended)
+        cell.read(lambda cell: cell.is_finished)
         assert time.monotonic() - start < 20
-        assert made.closed.wait(20), "the connection is open still"
+        assert host.closed.wait(20), "the connection is open still"
     assert (cell.out, cell.failed) == ("then closed\n", "")
     assert len(cell.first) == 1
     assert "closed; 299 updates" in cell.updates[-1]
@@ -288,7 +288,7 @@ def test_in_a_notebook_one_table_refreshes_and_the_stop_button_ends_it(kernel: t
 
 def test_in_a_notebook_the_box_score_of_a_played_game_is_the_rest_apis(kernel: tuple[Any, Any]) -> None:
     manager, client = kernel
-    with sideline.Simulator(seed=11, teams=4, games=8, now="2027-03-01T12:00:00Z") as season, season.client() as asks:
+    with sideline.Simulator(seed=11, teams=4, games=8, now="2027-03-01T12:00:00Z") as season, season.client() as rest_client:
         game = season.games[-1]
         cell = Cell(
             client,
@@ -301,10 +301,10 @@ def test_in_a_notebook_the_box_score_of_a_played_game_is_the_rest_apis(kernel: t
         cell.read(lambda cell: bool(cell.first))
         season.play(game["event_id"], speed=3000.0)
         time.sleep(2.5)
-        teams = [asks.team_game_stats(game[side], game_id=game["event_id"]) for side in ("home_team_id", "away_team_id")]
+        teams = [rest_client.team_game_stats(game[side], game_id=game["event_id"]) for side in ("home_team_id", "away_team_id")]
         cell.read(lambda cell: len(cell.updates) > 5)
         manager.interrupt_kernel()
-        cell.read(lambda cell: cell.ended)
+        cell.read(lambda cell: cell.is_finished)
     assert cell.failed == ""
     expected = sorted((row["player_id"], row["PTS"]) for team in teams for row in team.table("box_score").to_dicts() if row["PTS"])
     assert len(expected) > 8

@@ -17,7 +17,7 @@ import sideline
 class NoReaders(asyncio.SelectorEventLoop):
     """A loop that watches no descriptors of others, as those of Windows."""
 
-    def add_reader(self, *given: Any) -> None:
+    def add_reader(self, *arguments: Any) -> None:
         raise NotImplementedError
 
 
@@ -62,8 +62,8 @@ def test_a_cancelled_call_does_not_hold_the_others_back(service: sideline.Simula
             await asyncio.sleep(0.001)
             for call in calls[::2]:
                 call.cancel()
-            ended = await asyncio.gather(*calls, return_exceptions=True)
-            assert {payload.status for payload in ended[1::2]} == {200}
+            outcomes = await asyncio.gather(*calls, return_exceptions=True)
+            assert {payload.status for payload in outcomes[1::2]} == {200}
 
     loop_run(main())
 
@@ -80,19 +80,19 @@ def test_a_signal_ends_a_call_that_is_waited_for_whatever_the_log_level_is(servi
             return super().isEnabledFor(level)
 
     logger = logging.getLogger("sideline.transport.send")
-    kept, logger.__class__ = logger.__class__, Told
+    original_class, logger.__class__ = logger.__class__, Told
     service.faults.add("/v1/data/teams", delay=60.0)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     try:
         with service.client() as client:
             timer.start()
-            begun = time.monotonic()
+            start = time.monotonic()
             with pytest.raises(KeyboardInterrupt):
                 client.teams()
-            assert time.monotonic() - begun < 20
+            assert time.monotonic() - start < 20
     finally:
         timer.cancel()
-        logger.__class__ = kept
+        logger.__class__ = original_class
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="descriptors are read from /proc")

@@ -39,7 +39,7 @@ def truth(service: sideline.Simulator) -> bytes:
 
 
 @pytest.fixture
-def once(service: sideline.Simulator) -> Iterator[sideline.Client]:
+def impatient(service: sideline.Simulator) -> Iterator[sideline.Client]:
     """A client that sends nothing twice."""
     with service.client(max_retries=0, timeout=5) as client:
         yield client
@@ -59,30 +59,30 @@ def connected(service: sideline.Simulator) -> socket.socket:
     return connection
 
 
-def asked(connection: socket.socket, quiet: float = 0.3) -> tuple[bytes, bool]:
+def receive(connection: socket.socket, quiet: float = 0.3) -> tuple[bytes, bool]:
     """The response to one unsigned request (a fault with a body needs no signature), and whether the connection then ended."""
     connection.sendall(f"GET {TEAMS} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     connection.settimeout(quiet)
-    came = b""
+    data = b""
     while True:
         try:
             more = connection.recv(65536)
         except TimeoutError:
-            return came, False
+            return data, False
         except ConnectionResetError:
-            return came, True
+            return data, True
         if not more:
-            return came, True
-        came += more
+            return data, True
+        data += more
 
 
 def on_the_wire(service: sideline.Simulator, **fault: Any) -> tuple[bytes, bytes, bool]:
     """The head, the bytes after it, and whether the connection then ended."""
     service.faults.add(body=BODY, times=1, **fault)
     with connected(service) as connection:
-        came, ended = asked(connection)
-    head, _, rest = came.partition(b"\r\n\r\n")
-    return head, rest, ended
+        data, is_closed = receive(connection)
+    head, _, rest = data.partition(b"\r\n\r\n")
+    return head, rest, is_closed
 
 
 def attempts(service: sideline.Simulator, since: int) -> int:
@@ -93,46 +93,46 @@ def attempts(service: sideline.Simulator, since: int) -> int:
 
 
 def test_a_length_that_is_too_long_is_a_connection_that_ends_early(service: sideline.Simulator) -> None:
-    head, rest, ended = on_the_wire(service, content_length=5)
+    head, rest, is_closed = on_the_wire(service, content_length=5)
     assert (b"content-length: %d" % (len(BODY) + 5)) in head
-    assert (rest, ended) == (BODY, True)
+    assert (rest, is_closed) == (BODY, True)
 
 
 def test_a_length_that_is_too_short_leaves_bytes_behind(service: sideline.Simulator) -> None:
-    head, rest, ended = on_the_wire(service, content_length=-5)
+    head, rest, is_closed = on_the_wire(service, content_length=-5)
     assert (b"content-length: %d" % (len(BODY) - 5)) in head
-    assert (rest, ended) == (BODY, False)
+    assert (rest, is_closed) == (BODY, False)
 
 
 def test_a_body_shorter_than_its_length_is_an_error_and_sent_again(
-    service: sideline.Simulator, once: sideline.Client, patient: sideline.Client, truth: bytes
+    service: sideline.Simulator, impatient: sideline.Client, patient: sideline.Client, truth: bytes
 ) -> None:
     service.faults.add(content_length=5, times=2)
     with pytest.raises(sideline.TransportError):
-        once.teams()
+        impatient.teams()
     before = len(service.requests)
     assert patient.teams().raw == truth
     assert attempts(service, before) == 2
 
 
-def test_a_body_longer_than_its_length_is_no_data_and_its_rest_no_response(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
+def test_a_body_longer_than_its_length_is_no_data_and_its_rest_no_response(service: sideline.Simulator, impatient: sideline.Client, truth: bytes) -> None:
     service.faults.add(content_length=-5, times=1)
-    payload = once.teams()
+    payload = impatient.teams()
     for read in (payload.to_dict, payload.table):
-        with pytest.raises(sideline.DecodeError) as caught:
+        with pytest.raises(sideline.DecodeError) as excinfo:
             read()
-        assert caught.value.offset == len(truth) - 5
-    assert once.teams().raw == truth
+        assert excinfo.value.offset == len(truth) - 5
+    assert impatient.teams().raw == truth
 
 
 # gzip.
 
 
 def test_gzip_is_served_whole_and_damaged_and_cut(service: sideline.Simulator) -> None:
-    head, rest, ended = on_the_wire(service, gzip="whole")
+    head, rest, is_closed = on_the_wire(service, gzip="whole")
     assert b"content-encoding: gzip" in head
     assert (b"content-length: %d" % len(rest)) in head
-    assert (gzip.decompress(rest), ended) == (BODY, False)
+    assert (gzip.decompress(rest), is_closed) == (BODY, False)
     _, rest, _ = on_the_wire(service, gzip="damaged")
     with pytest.raises(gzip.BadGzipFile, match="CRC"):
         gzip.decompress(rest)
@@ -144,41 +144,41 @@ def test_gzip_is_served_whole_and_damaged_and_cut(service: sideline.Simulator) -
         gzip.decompress(rest)
 
 
-def test_a_compressed_response_is_the_same(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
+def test_a_compressed_response_is_the_same(service: sideline.Simulator, impatient: sideline.Client, truth: bytes) -> None:
     service.faults.add(gzip="whole", times=1)
-    payload = once.teams()
+    payload = impatient.teams()
     assert payload.raw == truth
     assert payload.table().num_rows == 6
 
 
-@pytest.mark.parametrize("how", ["damaged", "cut"])
-def test_damaged_gzip_is_never_data(service: sideline.Simulator, once: sideline.Client, patient: sideline.Client, truth: bytes, how: Any) -> None:
-    service.faults.add(gzip=how, times=2)
+@pytest.mark.parametrize("damage", ["damaged", "cut"])
+def test_damaged_gzip_is_never_data(service: sideline.Simulator, impatient: sideline.Client, patient: sideline.Client, truth: bytes, damage: Any) -> None:
+    service.faults.add(gzip=damage, times=2)
     with pytest.raises(sideline.TransportError):
-        once.teams()
+        impatient.teams()
     assert patient.teams().raw == truth
 
 
 # Slow bytes.
 
 
-def answered(connection: socket.socket) -> None:
+def read_response(connection: socket.socket) -> None:
     """Sends a request and reads until all of `BODY` is there."""
     connection.sendall(f"GET {TEAMS} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     connection.settimeout(60)
-    received = b""
-    while not received.endswith(BODY):
+    data = b""
+    while not data.endswith(BODY):
         more = connection.recv(65536)
-        assert more, received
-        received += more
+        assert more, data
+        data += more
 
 
 def test_bytes_come_no_faster_than_requested(service: sideline.Simulator) -> None:
     start = time.monotonic()
     head, rest, _ = on_the_wire(service, bytes_per_second=200)
-    took, size = time.monotonic() - start, len(head) + 4 + len(rest)
+    duration, size = time.monotonic() - start, len(head) + 4 + len(rest)
     assert rest == BODY
-    assert took >= 0.9 * (size - 4) / 200
+    assert duration >= 0.9 * (size - 4) / 200
 
 
 def test_slow_bytes_pass_no_read_timeout_but_the_total_one(service: sideline.Simulator, truth: bytes) -> None:
@@ -197,13 +197,13 @@ def test_slowness_ends_with_the_response(service: sideline.Simulator) -> None:
     service.faults.add(body=BODY, times=5)
     with connected(service) as connection:
         start = time.monotonic()
-        answered(connection)
+        read_response(connection)
         slow = time.monotonic() - start
         # The fastest of some: the machine may be busy with something else.
         fast = []
         for _ in range(5):
             start = time.monotonic()
-            answered(connection)
+            read_response(connection)
             fast.append(time.monotonic() - start)
     assert min(fast) < slow / 2
 
@@ -215,28 +215,28 @@ def test_an_open_stream_is_slow_too_and_keeps_its_framing(service: sideline.Simu
     with connected(service) as connection:
         connection.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         connection.settimeout(60)
-        came, start = b"", time.monotonic()
-        while len(came) < 300:
-            came += connection.recv(65536)
-        took = time.monotonic() - start
-    assert came.startswith(b"HTTP/1.1 200 OK\r\n")
-    assert b"text/event-stream" in came
-    assert took >= 0.9 * (len(came) - 4) / 200
+        data, start = b"", time.monotonic()
+        while len(data) < 300:
+            data += connection.recv(65536)
+        duration = time.monotonic() - start
+    assert data.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"text/event-stream" in data
+    assert duration >= 0.9 * (len(data) - 4) / 200
 
 
 # Bytes after the answer.
 
 
 def test_bytes_trail_the_response_on_the_same_connection(service: sideline.Simulator) -> None:
-    _, rest, ended = on_the_wire(service, trailing=EVIL)
-    assert (rest, ended) == (BODY + EVIL, False)
+    _, rest, is_closed = on_the_wire(service, trailing=EVIL)
+    assert (rest, is_closed) == (BODY + EVIL, False)
 
 
-def test_trailing_bytes_are_never_the_next_response(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
+def test_trailing_bytes_are_never_the_next_response(service: sideline.Simulator, impatient: sideline.Client, truth: bytes) -> None:
     for trailing in (EVIL, b"garbage", b"\r\n" + EVIL, b"\x00"):
         service.faults.add(trailing=trailing, times=3)
         for _ in range(4):
-            assert once.teams().raw == truth
+            assert impatient.teams().raw == truth
         service.faults.clear()
 
 
@@ -248,9 +248,9 @@ def test_trailing_bytes_are_no_response_under_load(service: sideline.Simulator, 
         return {patient.get(path).raw for _ in range(25)}
 
     with ThreadPoolExecutor(len(paths)) as pool:
-        got = list(pool.map(bodies, paths))
+        actual = list(pool.map(bodies, paths))
     service.faults.clear()
-    assert got == [{patient.get(path).raw} for path in paths]
+    assert actual == [{patient.get(path).raw} for path in paths]
 
 
 # Headers that come twice.
@@ -265,12 +265,12 @@ def test_a_header_is_sent_twice(service: sideline.Simulator) -> None:
 
 
 def test_two_lengths_that_differ_are_an_error_and_sent_again(
-    service: sideline.Simulator, once: sideline.Client, patient: sideline.Client, truth: bytes
+    service: sideline.Simulator, impatient: sideline.Client, patient: sideline.Client, truth: bytes
 ) -> None:
     for lengths in ((len(truth), len(truth) - 2), (2, len(truth)), (len(truth), len(truth) + 2)):
         service.faults.add(headers=[("Content-Length", str(length)) for length in lengths], times=2)
         with pytest.raises(sideline.TransportError, match="content-length"):
-            once.teams()
+            impatient.teams()
         assert patient.teams().raw == truth
 
 
@@ -280,20 +280,20 @@ def test_two_lengths_that_differ_are_an_error_and_sent_again(
 def test_informational_responses_come_before_the_response(service: sideline.Simulator) -> None:
     service.faults.add(body=BODY, informational=[100, 103], times=1)
     with connected(service) as connection:
-        came, ended = asked(connection)
-    assert came.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n")
-    assert came.endswith(b"\r\n\r\n" + BODY)
-    assert not ended
+        data, is_closed = receive(connection)
+    assert data.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n")
+    assert data.endswith(b"\r\n\r\n" + BODY)
+    assert not is_closed
 
 
 @pytest.mark.parametrize("statuses", [[103], [100], [102, 103, 103], [199], [100] * 200], ids=lambda statuses: f"{statuses[0]} and {len(statuses) - 1} more")
-def test_informational_responses_are_read_past(service: sideline.Simulator, once: sideline.Client, truth: bytes, statuses: list[int]) -> None:
+def test_informational_responses_are_read_past(service: sideline.Simulator, impatient: sideline.Client, truth: bytes, statuses: list[int]) -> None:
     service.faults.add(informational=statuses, times=2)
-    answers = [once.teams() for _ in range(3)]
-    assert [(answer.status, answer.raw) for answer in answers] == [(200, truth)] * 3
+    payloads = [impatient.teams() for _ in range(3)]
+    assert [(payload.status, payload.raw) for payload in payloads] == [(200, truth)] * 3
     service.faults.add(informational=statuses, status=503, times=1)
     with pytest.raises(sideline.ServerError):
-        once.teams()
+        impatient.teams()
 
 
 # A connection that closes under the client.
@@ -303,28 +303,28 @@ def test_informational_responses_are_read_past(service: sideline.Simulator, once
 def test_a_stale_connection_closes_when_the_next_request_comes(service: sideline.Simulator, reset: bool) -> None:
     service.faults.add(body=BODY, stale=True, reset=reset, times=1)
     with connected(service) as connection:
-        came, ended = asked(connection)
-        assert came.endswith(BODY)
-        assert b"connection: close" not in came.lower()
-        assert not ended
+        data, is_closed = receive(connection)
+        assert data.endswith(BODY)
+        assert b"connection: close" not in data.lower()
+        assert not is_closed
         before = len(service.requests)
-        assert asked(connection) == (b"", True)
-    assert len(service.requests) == before, "what was never read was never asked"
+        assert receive(connection) == (b"", True)
+    assert len(service.requests) == before, "a request that was never read is in no log"
 
 
 @pytest.mark.parametrize("reset", [False, True])
 def test_a_request_on_a_stale_connection_is_sent_again(
-    service: sideline.Simulator, once: sideline.Client, patient: sideline.Client, truth: bytes, reset: bool
+    service: sideline.Simulator, impatient: sideline.Client, patient: sideline.Client, truth: bytes, reset: bool
 ) -> None:
     service.faults.add(stale=True, reset=reset, times=1)
-    assert once.teams().raw == truth
-    with pytest.raises(sideline.TransportError) as caught:
-        once.teams()
-    assert not isinstance(caught.value, sideline.RequestTimeout)
+    assert impatient.teams().raw == truth
+    with pytest.raises(sideline.TransportError) as excinfo:
+        impatient.teams()
+    assert not isinstance(excinfo.value, sideline.RequestTimeout)
     service.faults.add(stale=True, reset=reset, times=2)
     start = time.monotonic()
-    answers = [patient.teams() for _ in range(4)]
-    assert [answer.raw for answer in answers] == [truth] * 4
+    payloads = [patient.teams() for _ in range(4)]
+    assert [payload.raw for payload in payloads] == [truth] * 4
     assert time.monotonic() - start < 20
 
 
@@ -339,9 +339,9 @@ def by_httpx(service: sideline.Simulator, n: int) -> list[httpx.Response]:
 @pytest.mark.parametrize("retry_after", [True, False])
 def test_requests_beyond_the_rate_are_refused(service: sideline.Simulator, retry_after: bool) -> None:
     service.faults.add(TEAMS, requests_per_second=0.5, burst=3, retry_after=retry_after)
-    answers = by_httpx(service, 5)
-    assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429], "those that pass meet the gate, unsigned"
-    assert [answer.headers.get("retry-after") for answer in answers[3:]] == (["2", "2"] if retry_after else [None, None])
+    responses = by_httpx(service, 5)
+    assert [response.status_code for response in responses] == [401, 401, 401, 429, 429], "those that pass meet the gate, unsigned"
+    assert [response.headers.get("retry-after") for response in responses[3:]] == (["2", "2"] if retry_after else [None, None])
     with service.client(max_retries=0) as client:
         assert client.roster(service.teams[0]["id"]).status == 200, "another path has its own rate"
 
@@ -352,7 +352,7 @@ def test_a_nightly_loop_keeps_to_retry_after(service: sideline.Simulator, patien
     ids = [team["id"] for team in service.teams] * 2
     assert [patient.roster(team).status for team in ids] == [200] * len(ids)
     statuses = [seen.status for seen in service.requests[before:]]
-    # Each refusal was followed by the wait it asked for, so that the same request was not refused again.
+    # Each refusal was followed by the wait that it requested, so that the same request was not refused again.
     assert (statuses.count(200), 0 < statuses.count(429) <= 3) == (len(ids), True)
     assert (429, 429) not in zip(statuses, statuses[1:], strict=False)
     assert statuses.count(429) <= time.monotonic() - start < 60
@@ -383,16 +383,18 @@ def test_a_rate_that_never_lets_pass_is_named(service: sideline.Simulator) -> No
 
 
 def test_combined_faults_all_apply(service: sideline.Simulator) -> None:
-    head, rest, ended = on_the_wire(service, status=502, informational=[103], gzip="whole", cut_at=7, headers={"X-Odd": "1"}, bytes_per_second=5000, delay=0.2)
+    head, rest, is_closed = on_the_wire(
+        service, status=502, informational=[103], gzip="whole", cut_at=7, headers={"X-Odd": "1"}, bytes_per_second=5000, delay=0.2
+    )
     assert head == b"HTTP/1.1 103 Early Hints"
     head, _, content = rest.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
     assert b"x-odd: 1" in head
-    assert (content[:3], len(content), ended) == (b"\x1f\x8b\x08", 7, True)
+    assert (content[:3], len(content), is_closed) == (b"\x1f\x8b\x08", 7, True)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "named"),
+    ("fault", "message"),
     [
         ({"gzip": "broken"}, "gzip"),
         ({"content_length": 2, "headers": {"content-length": "7"}}, "content_length"),
@@ -412,21 +414,21 @@ def test_combined_faults_all_apply(service: sideline.Simulator) -> None:
     ],
     ids=str,
 )
-def test_an_impossible_fault_is_refused(service: sideline.Simulator, wrong: dict[str, Any], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        service.faults.add(**wrong)
+def test_an_impossible_fault_is_refused(service: sideline.Simulator, fault: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        service.faults.add(**fault)
     head = httpx.get(service.base_url + TEAMS)
     assert head.status_code == 401, "nothing was added"
 
 
-@pytest.mark.parametrize("wrong", ["x", 3, None, [1, 2]])
-def test_trailing_takes_bytes_and_the_refusal_says_so(service: sideline.Simulator, wrong: Any) -> None:
-    with pytest.raises(TypeError, match=rf'^trailing is bytes, not {type(wrong).__name__}: write b"\.\.\."$'):
-        service.faults.add("/v1/data/teams", trailing=wrong)
+@pytest.mark.parametrize("value", ["x", 3, None, [1, 2]])
+def test_trailing_takes_bytes_and_the_refusal_says_so(service: sideline.Simulator, value: Any) -> None:
+    with pytest.raises(TypeError, match=rf'^trailing is bytes, not {type(value).__name__}: write b"\.\.\."$'):
+        service.faults.add("/v1/data/teams", trailing=value)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("fault", "message"),
     [
         ({"status": "503"}, "^status is a whole number; 'str' object"),
         ({"cut_at": 1.5}, "^cut_at is a whole number; 'float' object"),
@@ -441,9 +443,9 @@ def test_trailing_takes_bytes_and_the_refusal_says_so(service: sideline.Simulato
     ],
     ids=str,
 )
-def test_an_argument_of_the_wrong_type_is_named(service: sideline.Simulator, wrong: dict[str, Any], says: str) -> None:
-    with pytest.raises(TypeError, match=says):
-        service.faults.add(**wrong)
+def test_an_argument_of_the_wrong_type_is_named(service: sideline.Simulator, fault: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        service.faults.add(**fault)
 
 
 def test_headers_may_be_none(service: sideline.Simulator) -> None:

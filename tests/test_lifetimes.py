@@ -70,7 +70,7 @@ def _no_faults_stay(season: sideline.Simulator) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def given(season: sideline.Simulator) -> tuple[str, str, list[str]]:
+def game_ids(season: sideline.Simulator) -> tuple[str, str, list[str]]:
     """A future game, a finished one, and sessions."""
     with season.client() as client:
         games = [game["event_id"] for game in season.games]
@@ -82,11 +82,11 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run(season: sideline.Simulator, given: tuple[str, str, list[str]]) -> Run:
+def run(season: sideline.Simulator, game_ids: tuple[str, str, list[str]]) -> Run:
     """Runs a program as a user would; nothing may come out on stderr. The result is its last line, as JSON."""
 
     def run(program: str, *options: str, status: int = 0) -> Any:
-        text = HEAD.replace("{given}", repr(given)) + textwrap.dedent(program)
+        text = HEAD.replace("{given}", repr(game_ids)) + textwrap.dedent(program)
         command = [sys.executable, *options, "-c", text]
         done = subprocess.run(command, capture_output=True, text=True, timeout=40, env={**os.environ, **season.environ})
         assert (done.returncode, done.stderr) == (status, ""), (done.returncode, done.stderr)
@@ -125,7 +125,7 @@ def test_ctrl_c_ends_every_call_that_waits(call: str, run: Run, season: sideline
         season.faults.add("/broadcast/*", status=503, headers={"Retry-After": "20"})
         season.faults.add("/v1/data/*", delay=30.0)
     journal = tmp_path / "game.journal"
-    took = run(
+    duration = run(
         f"""
         journal = {str(journal)!r}
         if {call == "a replay"}:
@@ -145,12 +145,12 @@ def test_ctrl_c_ends_every_call_that_waits(call: str, run: Run, season: sideline
         print(took)
         """
     )
-    assert took < 3
+    assert duration < 3
 
 
 def test_ctrl_c_ends_an_event_loop_with_everything_open(run: Run, season: sideline.Simulator) -> None:
     season.faults.add("*/stats", delay=30.0)
-    took = run(
+    duration = run(
         """
         async def main():
             async with sideline.AsyncClient() as client, client.live(OVER) as stream:
@@ -167,7 +167,7 @@ def test_ctrl_c_ends_an_event_loop_with_everything_open(run: Run, season: sideli
             print(time.perf_counter() - at)
         """
     )
-    assert took < 3
+    assert duration < 3
 
 
 # Forks.
@@ -336,13 +336,13 @@ def test_forks_while_batches_and_streams_run_in_other_threads(run: Run) -> None:
 
 
 @needs("pyarrow")
-def test_a_spawned_process_takes_clients_payloads_batches_and_errors_and_gives_them_back(season: sideline.Simulator, given: Any, tmp_path: Path) -> None:
+def test_a_spawned_process_takes_clients_payloads_batches_and_errors_and_gives_them_back(season: sideline.Simulator, game_ids: Any, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         textwrap.dedent(
             f"""
             import multiprocessing, sideline
-            SESSIONS = {given[2]!r}
+            SESSIONS = {game_ids[2]!r}
 
             def work(client, payload, batch):
                 again = client.stats(SESSIONS[0])
@@ -370,17 +370,17 @@ def test_a_spawned_process_takes_clients_payloads_batches_and_errors_and_gives_t
 # Threads, loops, cancellation.
 
 
-def test_threads_with_loops_of_their_own_share_one_client(season: sideline.Simulator, given: tuple[str, str, list[str]]) -> None:
-    _, over, sessions = given
+def test_threads_with_loops_of_their_own_share_one_client(season: sideline.Simulator, game_ids: tuple[str, str, list[str]]) -> None:
+    _, game_over, sessions = game_ids
     client = season.async_client()
 
     async def work() -> int:
         async def read() -> int:
-            with client.live(over, sources=["stats"], notices=False) as stream:
+            with client.live(game_over, sources=["stats"], notices=False) as stream:
                 return sum([1 async for _, _item in _first(stream, 50)])
 
-        batch, seen, *ones = await asyncio.gather(client.stats(sessions), read(), *(client.stats(one) for one in sessions))
-        assert [payload.raw for payload in batch] == [one.raw for one in ones]
+        batch, seen, *payloads = await asyncio.gather(client.stats(sessions), read(), *(client.stats(session) for session in sessions))
+        assert [payload.raw for payload in batch] == [single.raw for single in payloads]
         return seen
 
     with ThreadPoolExecutor(8) as pool:
@@ -394,8 +394,8 @@ async def _first(stream: sideline.LiveStream, count: int) -> Any:
         yield n, await anext(stream)
 
 
-def test_a_storm_of_cancellations_leaves_nothing_running(season: sideline.Simulator, given: tuple[str, str, list[str]]) -> None:
-    _, over, sessions = given
+def test_a_storm_of_cancellations_leaves_nothing_running(season: sideline.Simulator, game_ids: tuple[str, str, list[str]]) -> None:
+    _, game_over, sessions = game_ids
     rng = random.Random(3)
     season.faults.add("*/stats", delay=0.02, probability=0.5)
 
@@ -403,11 +403,11 @@ def test_a_storm_of_cancellations_leaves_nothing_running(season: sideline.Simula
         async with season.async_client(max_concurrency=8) as client:
 
             async def read() -> None:
-                async with client.live(over, sources=["stats"]) as stream:
+                async with client.live(game_over, sources=["stats"]) as stream:
                     async for _ in stream:
                         await asyncio.sleep(0)
 
-            makes = [lambda: client.stats(sessions), lambda: client.stats(sessions[0]), read, lambda: client.subscription_token(over), client.doctor]
+            makes = [lambda: client.stats(sessions), lambda: client.stats(sessions[0]), read, lambda: client.subscription_token(game_over), client.doctor]
             for _ in range(20):
                 tasks = [asyncio.ensure_future(rng.choice(makes)()) for _ in range(30)]
                 await asyncio.sleep(rng.random() * 0.03)
@@ -418,9 +418,9 @@ def test_a_storm_of_cancellations_leaves_nothing_running(season: sideline.Simula
                             await asyncio.sleep(0)
                     else:
                         asyncio.get_running_loop().call_later(0.2, task.cancel)
-                ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)
-                wrong = [one for one in ended if isinstance(one, Exception)]
-                assert wrong == []
+                outcomes = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)
+                errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+                assert errors == []
             assert asyncio.all_tasks() == {asyncio.current_task()}
             # Each of the few places is free again.
             began = time.perf_counter()
@@ -430,8 +430,8 @@ def test_a_storm_of_cancellations_leaves_nothing_running(season: sideline.Simula
     asyncio.run(storm())
 
 
-def test_objects_collected_in_another_thread_are_closed_there(season: sideline.Simulator, given: tuple[str, str, list[str]]) -> None:
-    _, over, sessions = given
+def test_objects_collected_in_another_thread_are_closed_there(season: sideline.Simulator, game_ids: tuple[str, str, list[str]]) -> None:
+    _, game_over, sessions = game_ids
     before = 0, 0
     errors: list[Any] = []
     hook, sys.unraisablehook = sys.unraisablehook, errors.append
@@ -439,9 +439,9 @@ def test_objects_collected_in_another_thread_are_closed_there(season: sideline.S
         for turn in range(21):
             if turn == 1:
                 # The threads of calls and of streams are made once, when they are first needed.
-                before = _held()
+                before = count_resources()
             client = season.client()
-            stream = client.live(over, sources=["stats"], notices=False)
+            stream = client.live(game_over, sources=["stats"], notices=False)
             next(stream)
             cycle: dict[str, Any] = {"client": client, "stream": stream, "batch": client.stats(sessions[:2]), "table": client.teams().table()}
             cycle["self"] = cycle
@@ -449,7 +449,7 @@ def test_objects_collected_in_another_thread_are_closed_there(season: sideline.S
             asking = season.async_client()
             waiting = loop.create_task(asking.stats(sessions[0]))
             loop.run_until_complete(asyncio.sleep(0))
-            # Its loop is gone before its answer.
+            # The loop closes before the response arrives.
             waiting.cancel()
             loop.run_until_complete(asyncio.gather(waiting, return_exceptions=True))
             loop.close()
@@ -465,7 +465,7 @@ def test_objects_collected_in_another_thread_are_closed_there(season: sideline.S
     _settles(before)
 
 
-def _held() -> tuple[int, int]:
+def count_resources() -> tuple[int, int]:
     """Threads and descriptors of this process: the simulator's too."""
     tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else threading.active_count()
     return tasks, len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
@@ -473,14 +473,14 @@ def _held() -> tuple[int, int]:
 
 def _settles(before: tuple[int, int], seconds: float = 10.0) -> None:
     until = time.monotonic() + seconds
-    while any(now > then + 2 for now, then in zip(_held(), before, strict=True)) and time.monotonic() < until:
+    while any(now > earlier + 2 for now, earlier in zip(count_resources(), before, strict=True)) and time.monotonic() < until:
         time.sleep(0.02)
-    assert all(now <= then + 2 for now, then in zip(_held(), before, strict=True)), (before, _held())
+    assert all(now <= earlier + 2 for now, earlier in zip(count_resources(), before, strict=True)), (before, count_resources())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory and descriptors are read from /proc")
 def test_clients_that_are_opened_and_closed_leave_nothing(run: Run) -> None:
-    threads, descriptors, tasks, grown = run(
+    threads, descriptors, tasks, growth = run(
         f"""
         def held():
             with open("/proc/self/statm") as file:
@@ -512,7 +512,7 @@ def test_clients_that_are_opened_and_closed_leave_nothing(run: Run) -> None:
     assert threads <= 2
     assert descriptors <= 2
     assert tasks == 1
-    assert grown < 10_000, "bytes for each client"
+    assert growth < 10_000, "bytes for each client"
 
 
 # Exits.
@@ -535,16 +535,16 @@ MORE_EXITS = ((0.005, "os._exit(3)"), (0.15, "sys.exit(3)"), (0.3, "os.kill(os.g
 
 
 @pytest.mark.parametrize("exits", [pytest.param(EXITS, id="few"), pytest.param(MORE_EXITS, id="more", marks=pytest.mark.extended)])
-@pytest.mark.parametrize("what", UNDER_WAY)
-def test_an_exit_at_any_point_is_clean(what: str, exits: Any, run: Run, season: sideline.Simulator, tmp_path: Path) -> None:
+@pytest.mark.parametrize("activity", UNDER_WAY)
+def test_an_exit_at_any_point_is_clean(activity: str, exits: Any, run: Run, season: sideline.Simulator, tmp_path: Path) -> None:
     """A smoke test: if the threads were not stopped, only the stream and the loop would fail. pyo3 blocks a thread that
     returns to Python too late; the tests below cover what pyo3 cannot prevent."""
-    recorded = tmp_path / "recorded"
-    with season.client() as client, client.live_stats(season.games[0]["event_id"]).record(recorded) as stream:
+    journal = tmp_path / "recorded"
+    with season.client() as client, client.live_stats(season.games[0]["event_id"]).record(journal) as stream:
         _ = [next(stream), next(stream)]
     season.faults.add("*/stats", delay=0.03)
-    work = UNDER_WAY[what].replace("{journal}", str(tmp_path / "journal")).replace("{recorded}", str(recorded))
-    for after, how in exits:
+    work = UNDER_WAY[activity].replace("{journal}", str(tmp_path / "journal")).replace("{recorded}", str(journal))
+    for after, statement in exits:
         run(
             f"""
             async def everything():
@@ -558,9 +558,9 @@ def test_an_exit_at_any_point_is_clean(what: str, exits: Any, run: Run, season: 
                     pass  # what is under way is told that the interpreter exits
             threading.Thread(target=work, daemon=True).start()
             time.sleep({after})
-            {how}
+            {statement}
             """,
-            status=-9 if "SIGKILL" in how else 3,
+            status=-9 if "SIGKILL" in statement else 3,
         )
 
 
@@ -582,11 +582,11 @@ def test_an_exit_writes_what_a_daemon_thread_recorded(run: Run, tmp_path: Path) 
     assert [type(item).__name__ for item in items[:30]] == ["Connected"] + 29 * ["Update"]
 
 
-FEW, MORE = pytest.param(1, id="few"), pytest.param(4, id="more", marks=pytest.mark.extended)
+ONCE, SEVERAL = pytest.param(1, id="few"), pytest.param(4, id="more", marks=pytest.mark.extended)
 """How often each exit is tried: the moments differ each time."""
 
 
-@pytest.mark.parametrize("times", [FEW, MORE])
+@pytest.mark.parametrize("times", [ONCE, SEVERAL])
 @pytest.mark.parametrize(
     "work",
     [
@@ -611,11 +611,11 @@ def test_an_exit_while_a_daemon_thread_is_in_python_below_rust_is_clean(work: st
     Every case is called from Python and ends in ours: `pyarrow.table(…)` in such a thread aborts without sideline too, in its own C++.
     """
     # Not all for all: to import them takes longer than the rest, and `empty_table` imports pandas.
-    needed = ", ".join(["pyarrow", *(name for name in ("pandas", "polars") if name in work)])
+    modules = ", ".join(["pyarrow", *(name for name in ("pandas", "polars") if name in work)])
     for after in (0.05, 0.001, 0.1, 0.2)[:times]:
         run(
             f"""
-            import contextlib, {needed}
+            import contextlib, {modules}
             payload = client.stats(SESSIONS[0])
             table = payload.table()
             if {"wider" in work}:
@@ -641,11 +641,13 @@ def test_an_exit_while_a_daemon_thread_is_in_python_below_rust_is_clean(work: st
         )
 
 
-@pytest.mark.parametrize("times", [FEW, MORE])
-def test_an_exit_while_a_daemon_threads_loop_waits_for_streams_is_clean(times: int, run: Run, season: sideline.Simulator, given: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [ONCE, SEVERAL])
+def test_an_exit_while_a_daemon_threads_loop_waits_for_streams_is_clean(
+    times: int, run: Run, season: sideline.Simulator, game_ids: Any, tmp_path: Path
+) -> None:
     """A loop's callbacks run Python too, and so do the errors of calls that start during the exit."""
-    recorded = tmp_path / "recorded"
-    with season.client() as client, client.live(given[1], sources=["stats"]).record(recorded) as stream:
+    journal = tmp_path / "recorded"
+    with season.client() as client, client.live(game_ids[1], sources=["stats"]).record(journal) as stream:
         _ = [next(stream) for _ in range(30)]
     for turn in range(2 * times):
         run(
@@ -653,7 +655,7 @@ def test_an_exit_while_a_daemon_threads_loop_waits_for_streams_is_clean(times: i
             async def wait(stream): await stream._core.wait()
             async def forever():
                 while True:
-                    with sideline.replay({str(recorded)!r}, None) as stream:
+                    with sideline.replay({str(journal)!r}, None) as stream:
                         async for _ in stream:
                             await asyncio.gather(*(wait(stream) for _ in range(20)))
             for _ in range(2): threading.Thread(target=lambda: asyncio.run(forever()), daemon=True).start()

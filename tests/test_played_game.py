@@ -34,9 +34,9 @@ def season() -> Iterator[sideline.Simulator]:
 
 
 @pytest.fixture
-def asks(season: sideline.Simulator) -> Iterator[sideline.Client]:
-    with season.client() as asks:
-        yield asks
+def client(season: sideline.Simulator) -> Iterator[sideline.Client]:
+    with season.client() as client:
+        yield client
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def game(season: sideline.Simulator) -> dict[str, Any]:
 
 
 @pytest.fixture
-def over(season: sideline.Simulator) -> str:
+def finished_game(season: sideline.Simulator) -> str:
     """A finished game: its event stream sends it once, then heartbeats."""
     return str(season.games[0]["event_id"])
 
@@ -55,10 +55,10 @@ Opens = Callable[..., sideline.LiveStream]
 
 
 @pytest.fixture(params=["websocket", "event stream"])
-def opens(request: pytest.FixtureRequest, asks: sideline.Client, game: dict[str, Any]) -> Opens:
+def open_stream(request: pytest.FixtureRequest, client: sideline.Client, game: dict[str, Any]) -> Opens:
     if request.param == "websocket":
-        return lambda **options: asks.live(game["event_id"], sources=["stats"], **options)
-    return lambda **options: asks.live_stats(game["event_id"], **options)
+        return lambda **options: client.live(game["event_id"], sources=["stats"], **options)
+    return lambda **options: client.live_stats(game["event_id"], **options)
 
 
 def quiet(stream: sideline.LiveStream, seconds: float = 1.0) -> Iterator[Any]:
@@ -74,16 +74,16 @@ def quiet(stream: sideline.LiveStream, seconds: float = 1.0) -> Iterator[Any]:
 
 def lines(*tables: sideline.Table) -> dict[tuple[int, int], dict[str, float]]:
     """Stats by team and player. A code that is 0 may be absent; the score is a team's, not a stat of its players."""
-    found = {}
+    result = {}
     for row in (row for table in tables for row in table.to_dicts()):
         stats = {code: value for code, value in row.items() if code.isupper() and value and not code.endswith("_SCORE")}
-        found[row["team_id"], row["player_id"]] = stats
-    return found
+        result[row["team_id"], row["player_id"]] = stats
+    return result
 
 
-def rest(asks: sideline.Client, game: dict[str, Any]) -> dict[tuple[int, int], dict[str, float]]:
+def rest(client: sideline.Client, game: dict[str, Any]) -> dict[tuple[int, int], dict[str, float]]:
     teams = game["home_team_id"], game["away_team_id"]
-    return lines(*(asks.team_game_stats(team, game_id=game["event_id"]).table("box_score") for team in teams))
+    return lines(*(client.team_game_stats(team, game_id=game["event_id"]).table("box_score") for team in teams))
 
 
 def one_gap_for_each_hole(notices: list[Any]) -> None:
@@ -109,47 +109,47 @@ def one_gap_for_each_hole(notices: list[Any]) -> None:
     assert len(holes) == kinds.count("Connected") - 1
 
 
-def told(item: Any) -> tuple[Any, ...]:
+def comparable(item: Any) -> tuple[Any, ...]:
     """What an item says: updates are equal only to themselves."""
     if isinstance(item, sideline.Update):
         return item.text, item.seq, item.received_at
     if isinstance(item, (sideline.live.Recovering, sideline.live.Recovered)):
-        return type(item), item.gap, item.requested_at, *map(told, item.updates)
+        return type(item), item.gap, item.requested_at, *map(comparable, item.updates)
     return type(item), item
 
 
-def come_to_rest(box: sideline.LiveBoxScore, stream: sideline.LiveStream, asks: sideline.Client, game: dict[str, Any]) -> list[Any]:
+def come_to_rest(box: sideline.LiveBoxScore, stream: sideline.LiveStream, client: sideline.Client, game: dict[str, Any]) -> list[Any]:
     """Feeds a box score until it equals that of REST, even if a busy machine pauses during the game; returns the items."""
     items, until = [], time.monotonic() + 60
     while True:
         news = list(quiet(stream))
         items += news
         box.feed_all(news)
-        if lines(box.table()) == rest(asks, game):
+        if lines(box.table()) == rest(client, game):
             return items
-        assert time.monotonic() < until, (lines(box.table()), rest(asks, game))
+        assert time.monotonic() < until, (lines(box.table()), rest(client, game))
 
 
 @pytest.mark.parametrize("speed", [None, 3000.0])
 def test_the_box_score_of_a_played_game_equals_that_of_the_rest_api(
-    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any], opens: Opens, speed: float | None
+    season: sideline.Simulator, client: sideline.Client, game: dict[str, Any], open_stream: Opens, speed: float | None
 ) -> None:
     box = sideline.LiveBoxScore()
-    with opens() as stream:
+    with open_stream() as stream:
         assert isinstance(next(stream), sideline.live.Connected)
         season.play(game["event_id"], speed=speed)
         # On a busy machine a document tells of several moments.
-        assert len(come_to_rest(box, stream, asks, game)) > 10
+        assert len(come_to_rest(box, stream, client, game)) > 10
         assert stream.stats.gaps == stream.stats.dropped == 0
     assert len(lines(box.table())) >= 12
 
 
-def test_a_thousand_cuts_at_random_bytes_lose_nothing_of_the_websocket(season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any]) -> None:
+def test_a_thousand_cuts_at_random_bytes_lose_nothing_of_the_websocket(season: sideline.Simulator, client: sideline.Client, game: dict[str, Any]) -> None:
     rng = random.Random(1)
     for _ in range(1000):
         season.faults.add(WEBSOCKET, cut_at=rng.randrange(900), reset=rng.random() < 0.05, times=1)
     box, seen, notices = sideline.LiveBoxScore(), [], []
-    with asks.live(game["event_id"], sources=["stats", "shots", "marker"], **QUICK) as stream:
+    with client.live(game["event_id"], sources=["stats", "shots", "marker"], **QUICK) as stream:
         season.play(game["event_id"], speed=1500)
         for item in quiet(stream, 3.0):
             if isinstance(item, sideline.Update):
@@ -161,18 +161,18 @@ def test_a_thousand_cuts_at_random_bytes_lose_nothing_of_the_websocket(season: s
     assert seen == list(range(1, len(seen) + 1)), "none twice, none missing, in order"
     one_gap_for_each_hole(notices)
     assert sum(isinstance(notice, sideline.live.Disconnected) for notice in notices) >= 1000
-    assert lines(box.table()) == rest(asks, game)
+    assert lines(box.table()) == rest(client, game)
 
 
 def test_a_thousand_cuts_at_random_bytes_of_the_event_stream_end_in_the_rest_apis_box_score(
-    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any]
+    season: sideline.Simulator, client: sideline.Client, game: dict[str, Any]
 ) -> None:
     season.streams.heartbeat = 0.001  # so that a byte comes at which to cut, when the game is over
     rng = random.Random(2)
     for _ in range(1000):
         season.faults.add(EVENT_STREAM, cut_at=rng.randrange(9_000), reset=rng.random() < 0.05, times=1)
     box, items = sideline.LiveBoxScore(), []
-    with asks.live_stats(game["event_id"], **QUICK) as stream:
+    with client.live_stats(game["event_id"], **QUICK) as stream:
         season.play(game["event_id"], speed=1500)
         for item in quiet(stream, 3.0):
             items.append(item)
@@ -180,76 +180,78 @@ def test_a_thousand_cuts_at_random_bytes_of_the_event_stream_end_in_the_rest_api
     notices = [item for item in items if not isinstance(item, sideline.Update)]
     one_gap_for_each_hole(notices)
     assert sum(isinstance(notice, sideline.live.Disconnected) for notice in notices) == 1000
-    # A half event is no event. A new connection begins with the game as it is: only then may a document come again.
+    # A half event is no event. A new connection begins with the current state of the game: only then may a document be repeated.
     documents = [item.to_dict() if isinstance(item, sideline.Update) else None for item in items]
-    told = [document for document in documents if document]
-    assert all(before["version"] <= after["version"] for before, after in pairwise(told)), "in order"
+    updates = [document for document in documents if document]
+    assert all(before["version"] <= after["version"] for before, after in pairwise(updates)), "in order"
     assert all(before != after for before, after in pairwise(documents) if before and after), "none twice"
-    assert len(told) > 50
-    assert lines(box.table()) == rest(asks, game)
+    assert len(updates) > 50
+    assert lines(box.table()) == rest(client, game)
 
 
-def test_corrections_come_over_either_stream_and_down_too(season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any], opens: Opens) -> None:
+def test_corrections_come_over_either_stream_and_down_too(
+    season: sideline.Simulator, client: sideline.Client, game: dict[str, Any], open_stream: Opens
+) -> None:
     box = sideline.LiveBoxScore()
-    with opens() as stream:
+    with open_stream() as stream:
         season.play(game["event_id"], speed=None)
-        come_to_rest(box, stream, asks, game)
-        (team, player), stats = next((key, stats) for key, stats in rest(asks, game).items() if key[1] and stats.get("FG"))
+        come_to_rest(box, stream, client, game)
+        (team, player), stats = next((key, stats) for key, stats in rest(client, game).items() if key[1] and stats.get("FG"))
         season.correct(game["event_id"], player, "FG", -1)
         season.correct(game["event_id"], player, "AST", +2)
-        assert len(come_to_rest(box, stream, asks, game)) >= 1
+        assert len(come_to_rest(box, stream, client, game)) >= 1
     now = lines(box.table())
     assert now[team, player].get("FG", 0) == stats["FG"] - 1
     assert now[team, player]["AST"] == stats.get("AST", 0) + 2
 
 
 def test_a_box_score_seeded_after_a_gap_is_right_and_late_messages_do_not_turn_it_back(
-    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any]
+    season: sideline.Simulator, client: sideline.Client, game: dict[str, Any]
 ) -> None:
-    with asks.live(game["event_id"], sources=["stats"], notices=False) as stream:
+    with client.live(game["event_id"], sources=["stats"], notices=False) as stream:
         season.play(game["event_id"], speed=None)
-        told = list(quiet(stream))
+        updates = list(quiet(stream))
     teams = game["home_team_id"], game["away_team_id"]
-    box = sideline.LiveBoxScore(*(asks.team_game_stats(team, game_id=game["event_id"]) for team in teams))
-    assert lines(box.table()) == rest(asks, game)
-    assert box.feed_all(told) == 0
-    assert box.ignored == len(told)
-    assert lines(box.table()) == rest(asks, game)
+    box = sideline.LiveBoxScore(*(client.team_game_stats(team, game_id=game["event_id"]) for team in teams))
+    assert lines(box.table()) == rest(client, game)
+    assert box.feed_all(updates) == 0
+    assert box.ignored == len(updates)
+    assert lines(box.table()) == rest(client, game)
 
 
-def test_a_revoked_token_is_renewed_and_nothing_is_lost(season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any]) -> None:
-    seen, lost = [], 0
-    with asks.live(game["event_id"], sources=["stats", "shots", "marker"], retry_wait=0.001) as stream:
+def test_a_revoked_token_is_renewed_and_nothing_is_lost(season: sideline.Simulator, client: sideline.Client, game: dict[str, Any]) -> None:
+    seen, disconnects = [], 0
+    with client.live(game["event_id"], sources=["stats", "shots", "marker"], retry_wait=0.001) as stream:
         season.play(game["event_id"], speed=2000)
         for item in quiet(stream, 2.0):
             if isinstance(item, sideline.Update):
                 seen.append(item.seq)
                 if len(seen) in (500, 1000, 1500):
                     season.revoke_tokens()
-            lost += isinstance(item, sideline.live.Disconnected)
-    assert lost == 3
+            disconnects += isinstance(item, sideline.live.Disconnected)
+    assert disconnects == 3
     assert seen == list(range(1, len(seen) + 1))
     tokens = {request.query["token"] for request in season.requests if request.path == WEBSOCKET}
     assert len(tokens) == 4
 
 
-def test_a_given_token_serves_without_credentials_and_cannot_be_renewed(season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any]) -> None:
-    token = asks.subscription_token(game["event_id"])
-    with sideline.Client(websocket_url=season.websocket_url) as bare:
-        stream = bare.live(token=token, sources=["marker"], retry_wait=0.001)
+def test_a_given_token_serves_without_credentials_and_cannot_be_renewed(season: sideline.Simulator, client: sideline.Client, game: dict[str, Any]) -> None:
+    token = client.subscription_token(game["event_id"])
+    with sideline.Client(websocket_url=season.websocket_url) as anonymous:
+        stream = anonymous.live(token=token, sources=["marker"], retry_wait=0.001)
         with stream:
             assert isinstance(next(stream), sideline.live.Connected)
             season.revoke_tokens(token)
-            with pytest.raises(sideline.ApiError) as refused:
+            with pytest.raises(sideline.ApiError) as excinfo:
                 list(stream)
-        assert refused.value.status in (401, 403)
-        assert token not in f"{refused.value} {refused.value.url} {stream!r}"
+        assert excinfo.value.status in (401, 403)
+        assert token not in f"{excinfo.value} {excinfo.value.url} {stream!r}"
 
 
-def test_heartbeats_alone_are_one_quiet_and_no_reconnect(season: sideline.Simulator, asks: sideline.Client, over: str) -> None:
+def test_heartbeats_alone_are_one_quiet_and_no_reconnect(season: sideline.Simulator, client: sideline.Client, finished_game: str) -> None:
     # A hundred times as fast as in life: a heartbeat for each ten seconds.
     season.streams.heartbeat = 0.1
-    with asks.live_stats(over, silence_limit=1.0, quiet_after=1.5, retry_wait=0.05) as stream:
+    with client.live_stats(finished_game, silence_limit=1.0, quiet_after=1.5, retry_wait=0.05) as stream:
         until = time.monotonic() + 6.0
         items = []
         while (left := until - time.monotonic()) > 0:
@@ -259,54 +261,54 @@ def test_heartbeats_alone_are_one_quiet_and_no_reconnect(season: sideline.Simula
         assert stream.state == "connected"
 
 
-def test_without_a_byte_the_connection_is_lost_after_the_limit_and_not_before(season: sideline.Simulator, asks: sideline.Client, over: str) -> None:
+def test_without_a_byte_the_connection_is_lost_after_the_limit_and_not_before(season: sideline.Simulator, client: sideline.Client, finished_game: str) -> None:
     season.streams.stall(after=1, heartbeats=False, times=2)
-    for stream in (asks.live_stats(over, silence_limit=1.0), asks.live(over, sources=["broadcastsummary"], silence_limit=1.0)):
+    for stream in (client.live_stats(finished_game, silence_limit=1.0), client.live(finished_game, sources=["broadcastsummary"], silence_limit=1.0)):
         with stream:
-            connected, update, lost = next(stream), next(stream), next(stream)
+            connected, update, disconnect = next(stream), next(stream), next(stream)
             assert isinstance(connected, sideline.live.Connected)
-            assert isinstance(lost, sideline.live.Disconnected)
-            assert lost.attempt == 0
-            assert 0.99 <= (lost.at - update.received_at).total_seconds() < 10
+            assert isinstance(disconnect, sideline.live.Disconnected)
+            assert disconnect.attempt == 0
+            assert 0.99 <= (disconnect.at - update.received_at).total_seconds() < 10
 
 
-def test_bytes_that_are_no_text_are_replaced_and_lose_nothing_else(season: sideline.Simulator, asks: sideline.Client, over: str) -> None:
+def test_bytes_that_are_no_text_are_replaced_and_lose_nothing_else(season: sideline.Simulator, client: sideline.Client, finished_game: str) -> None:
     season.streams.insert(b"data: \xff\xfe\n\n", EVENT_STREAM, times=1)
-    with asks.live_stats(over, notices=False) as stream:
+    with client.live_stats(finished_game, notices=False) as stream:
         assert next(stream).text == "\ufffd\ufffd"
-        assert next(stream).to_dict()["game_id"] == over
+        assert next(stream).to_dict()["game_id"] == finished_game
 
 
-def test_slow_bytes_are_no_silence(season: sideline.Simulator, asks: sideline.Client, over: str) -> None:
-    with asks.live_stats(over, notices=False) as stream:
+def test_slow_bytes_are_no_silence(season: sideline.Simulator, client: sideline.Client, finished_game: str) -> None:
+    with client.live_stats(finished_game, notices=False) as stream:
         size = len(next(stream).raw)
     season.streams.slow(size // 3, EVENT_STREAM, times=1)
-    begun = time.monotonic()
-    with asks.live_stats(over, notices=False, silence_limit=1.5) as stream:
+    start = time.monotonic()
+    with client.live_stats(finished_game, notices=False, silence_limit=1.5) as stream:
         assert len(next(stream).raw) == size
         assert stream.stats.reconnects == 0
-    assert time.monotonic() - begun > 1.5, "it was slow"
+    assert time.monotonic() - start > 1.5, "it was slow"
 
 
 def test_a_recording_with_cuts_replayed_is_the_same_items_and_the_same_box_score(
-    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any], opens: Opens, tmp_path: Path
+    season: sideline.Simulator, client: sideline.Client, game: dict[str, Any], open_stream: Opens, tmp_path: Path
 ) -> None:
     rng = random.Random(3)
     for _ in range(50):
         season.faults.add("*/*", cut_at=rng.randrange(20_000), times=1)
-    with opens(**QUICK).record(tmp_path / "game.journal") as stream:
+    with open_stream(**QUICK).record(tmp_path / "game.journal") as stream:
         next(stream)
         season.play(game["event_id"], speed=3000)
-        recorded = list(quiet(stream))
+        items = list(quiet(stream))
         season.faults.clear()
         seen = sideline.LiveBoxScore()
-        seen.feed_all(recorded)
-        recorded += come_to_rest(seen, stream, asks, game)
-    again = list(sideline.replay(tmp_path / "game.journal", speed=None))[1:]
-    assert list(map(told, recorded)) == list(map(told, again))
+        seen.feed_all(items)
+        items += come_to_rest(seen, stream, client, game)
+    from_journal = list(sideline.replay(tmp_path / "game.journal", speed=None))[1:]
+    assert list(map(comparable, items)) == list(map(comparable, from_journal))
     box = sideline.LiveBoxScore()
-    box.feed_all(again)
-    assert lines(box.table()) == rest(asks, game)
+    box.feed_all(from_journal)
+    assert lines(box.table()) == rest(client, game)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the command is stopped by a POSIX signal")
@@ -339,28 +341,28 @@ def test_both_streams_go_through_a_proxy_that_wants_credentials_and_tls_of_an_ad
         proxy({"service.invalid:443": secure.port}, credentials="ann:pw") as between,
     ):
         through = between.address.replace("//", "//ann:pw@")
-        with season.client(**addresses, proxy=through, ca_bundle=bundle) as asks:
+        with season.client(**addresses, proxy=through, ca_bundle=bundle) as client:
             season.play(game["event_id"], speed=None)
-            over = rest(asks, game)
-            while rest(asks, game) != over:
-                over = rest(asks, game)
-            for stream in (asks.live(game["event_id"], sources=["stats"]), asks.live_stats(game["event_id"])):
+            final = rest(client, game)
+            while rest(client, game) != final:
+                final = rest(client, game)
+            for stream in (client.live(game["event_id"], sources=["stats"]), client.live_stats(game["event_id"])):
                 box = sideline.LiveBoxScore()
                 with stream:
                     box.feed_all(quiet(stream))
                     assert stream.stats.reconnects == 0
-                assert lines(box.table()) == rest(asks, game)
+                assert lines(box.table()) == rest(client, game)
         assert set(between.lines) == {"CONNECT service.invalid:443 HTTP/1.1"}
         assert b"token" not in between.overheard
 
 
 def test_a_game_that_is_over_cannot_be_played_and_a_correction_of_nothing_says_so(season: sideline.Simulator) -> None:
-    over = season.games[0]["event_id"]
+    game_id = season.games[0]["event_id"]
     with pytest.raises(ValueError, match="the game is over"):
-        season.play(over)
-    for player, stat, delta, what in [(1, "PTS", 1, "neither team"), (1, "XYZ", 1, "XYZ"), (1, "AST", 0, "corrects nothing")]:
-        with pytest.raises(ValueError, match=what):
-            season.correct(over, player, stat, delta)
+        season.play(game_id)
+    for player, stat, delta, message in [(1, "PTS", 1, "neither team"), (1, "XYZ", 1, "XYZ"), (1, "AST", 0, "corrects nothing")]:
+        with pytest.raises(ValueError, match=message):
+            season.correct(game_id, player, stat, delta)
     with pytest.raises(ValueError, match="no such game|is no game"):
         season.play("nobody")
     with pytest.raises(ValueError, match="speed"):

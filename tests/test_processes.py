@@ -24,7 +24,7 @@ SLOW = {"path": "/v1/data/teams", "delay": 30.0}
 
 @pytest.fixture
 def run(service: sideline.Simulator) -> Callable[[str], Any]:
-    """Runs a program as a user would, with a client of the simulator at hand; nothing may come out on stderr."""
+    """Runs a program as a user would, with a client of the simulator; it may write nothing to stderr."""
 
     def run(program: str, *options: str) -> Any:
         # What is registered with atexit before the first client runs after the package's own hook.
@@ -68,7 +68,7 @@ def test_ctrl_c_ends_a_waiting_call_and_its_request(run: Callable[[str], Any], s
 
 def test_after_ctrl_c_the_client_still_works(run: Callable[[str], Any], service: sideline.Simulator) -> None:
     service.faults.add(**SLOW, times=1)
-    took = run(
+    duration = run(
         """
         import signal
         signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -83,7 +83,7 @@ def test_after_ctrl_c_the_client_still_works(run: Callable[[str], Any], service:
             print(time.perf_counter() - start)
         """
     )
-    assert took < 10
+    assert duration < 10
 
 
 def test_a_signal_handler_that_does_not_raise_lets_the_call_continue(run: Callable[[str], Any], service: sideline.Simulator) -> None:
@@ -116,13 +116,13 @@ def test_a_call_lets_other_threads_run(service: sideline.Simulator, client: side
 
 
 def test_many_threads_share_a_client(client: sideline.Client) -> None:
-    answers: list[int | None] = []
-    threads = [threading.Thread(target=lambda: answers.extend(client.teams().status for _ in range(10))) for _ in range(16)]
+    statuses: list[int | None] = []
+    threads = [threading.Thread(target=lambda: statuses.extend(client.teams().status for _ in range(10))) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert answers == [200] * 160
+    assert statuses == [200] * 160
 
 
 def test_a_forked_child_has_connections_of_its_own(run: Callable[[str], Any]) -> None:
@@ -344,7 +344,7 @@ def test_cancelling_a_task_cancels_its_request(service: sideline.Simulator, loop
     service.faults.add(**SLOW)
 
     async def main() -> float:
-        # One request at a time: the next is sent only when the cancelled one is gone.
+        # One request at a time: the next is sent only after the cancelled one has ended.
         async with service.async_client(max_concurrency=1) as client:
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(client.teams(), 0.2)
@@ -383,12 +383,12 @@ def test_closing_ends_a_waiting_call(service: sideline.Simulator) -> None:
 def test_a_retry_is_silent_where_logging_is_not_set_up(run: Callable[[str], Any], service: sideline.Simulator) -> None:
     service.faults.add("/v1/data/teams", status=503, headers={"Retry-After": "0"}, times=1)
     assert run("client.teams(); print(1)") == 1
-    assert [asked.status for asked in service.requests[-2:]] == [503, 200]
+    assert [request.status for request in service.requests[-2:]] == [503, 200]
 
 
 def test_logging_is_loaded_by_the_program_alone_and_receives_records_from_then_on(run: Callable[[str], Any], service: sideline.Simulator) -> None:
     service.faults.add("/v1/data/teams", delay=1.0, status=503, headers={"Retry-After": "0"}, times=1)
-    loaded, retries = run(
+    is_loaded, retries = run(
         """
         waiting = threading.Thread(target=client.teams)
         waiting.start()
@@ -401,7 +401,7 @@ def test_logging_is_loaded_by_the_program_alone_and_receives_records_from_then_o
         print(json.dumps([loaded, seen.getvalue()]))
         """
     )
-    assert not loaded
+    assert not is_loaded
     assert "retrying in" in retries
 
 

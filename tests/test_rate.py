@@ -41,7 +41,7 @@ def not_attempted(batch: Batch) -> list[dict[str, Any]]:
 def by_turns(refuses: Callable[[int], bool], refusal: Answer = REFUSAL) -> Callable[[Asked], Answer]:
     """Refuses requests by their number."""
     count = itertools.count()
-    return lambda asked: refusal if refuses(next(count)) else as_json(BODY)
+    return lambda request: refusal if refuses(next(count)) else as_json(BODY)
 
 
 # Refusals.
@@ -53,18 +53,18 @@ def by_turns(refuses: Callable[[int], bool], refusal: Answer = REFUSAL) -> Calla
     ids=["one in twenty", "the first eight", "eight in a row"],
 )
 def test_refusals_that_pass_cost_one_request_each(refuses: Callable[[int], bool]) -> None:
-    with server(by_turns(refuses)) as made, client_of(made.base_url) as client:
+    with server(by_turns(refuses)) as host, client_of(host.base_url) as client:
         batch = client.stats(ids(200))
         rows = batch.coverage.to_dicts()
     assert batch.complete
-    refused = sum(refuses(number) for number in range(len(made.asked)))
-    assert sum(row["attempts"] for row in rows) == len(made.asked) == 200 + refused
+    refusals = sum(refuses(number) for number in range(len(host.asked)))
+    assert sum(row["attempts"] for row in rows) == len(host.asked) == 200 + refusals
 
 
 def test_refusals_without_end_stop_a_batch() -> None:
-    with server(by_turns(lambda number: True)) as made, client_of(made.base_url) as client:
+    with server(by_turns(lambda number: True)) as host, client_of(host.base_url) as client:
         batch = client.stats(ids(5000), on_error="keep", progress=False)
-    assert len(made.asked) < 100
+    assert len(host.asked) < 100
     rows = not_attempted(batch)
     assert len(rows) > 4900
     assert {row["attempts"] for row in rows} == {0}
@@ -87,8 +87,8 @@ def test_a_closed_port_stops_a_batch() -> None:
     assert len(not_attempted(batch)) >= 400 - 4 * 4
     assert sum(row["attempts"] for row in batch.coverage.to_dicts()) < 100
     assert {type(error) for error in batch.errors.values()} == {sideline.ConnectError}
-    unsent = [error for error in batch.errors.values() if str(error).startswith("not attempted:")]
-    assert {(error.url, error.attempts) for error in unsent} == {("", 0)}
+    errors = [error for error in batch.errors.values() if str(error).startswith("not attempted:")]
+    assert {(error.url, error.attempts) for error in errors} == {("", 0)}
     with pytest.raises(sideline.IncompleteBatch, match="400 of 400"):
         batch.raise_if_incomplete()
 
@@ -113,13 +113,13 @@ class Down(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
         self.left, self.lock = requests, threading.Lock()
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        self.ended = threading.Event()
+        self.is_closed = threading.Event()
         self.thread.start()
 
     def end(self) -> None:
         self.shutdown()
         self.server_close()
-        self.ended.set()
+        self.is_closed.set()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -146,27 +146,27 @@ class Handler(BaseHTTPRequestHandler):
 def test_a_batch_survives_a_restart() -> None:
     first = Down(0, requests=30)
     port = first.server_port
-    made: list[Down] = []
+    servers: list[Down] = []
 
     def restart() -> None:
-        first.ended.wait(30)
+        first.is_closed.wait(30)
         # Longer than the four attempts of one request take: their waits end after 3.5 s at the latest.
         threading.Event().wait(4.0)
-        made.append(Down(port, requests=None))
+        servers.append(Down(port, requests=None))
 
     restarting = threading.Thread(target=restart)
     restarting.start()
     with client_of(f"http://127.0.0.1:{port}") as client:
         batch = client.stats(ids(200), on_error="keep", progress=False)
     restarting.join()
-    made[0].end()
+    servers[0].end()
     assert batch.complete, batch.counts
 
 
 def test_a_success_in_between_means_that_the_batch_continues() -> None:
-    with server(by_turns(lambda number: number % 5 != 0, as_json({}, 503))) as made, client_of(made.base_url, max_retries=0, max_concurrency=1) as client:
+    with server(by_turns(lambda number: number % 5 != 0, as_json({}, 503))) as host, client_of(host.base_url, max_retries=0, max_concurrency=1) as client:
         batch = client.stats(ids(40), on_error="keep", progress=False)
-    assert len(made.asked) == 40
+    assert len(host.asked) == 40
     assert not_attempted(batch) == []
     assert (len(batch), batch.counts["failed"]) == (8, 32)
 
@@ -177,20 +177,20 @@ def test_a_success_in_between_means_that_the_batch_continues() -> None:
 @contextmanager
 def hanging(after: int) -> Iterator[tuple[str, threading.Event]]:
     """A server that responds to this many requests and no more; sets the event once four hang, when all others have been read."""
-    hangs, over, count = threading.Event(), threading.Event(), itertools.count()
+    hangs, release, count = threading.Event(), threading.Event(), itertools.count()
 
-    def answer(asked: Asked) -> Answer:
+    def respond(request: Asked) -> Answer:
         if (number := next(count)) >= after:
             if number == after + 3:
                 hangs.set()
-            over.wait(30)
+            release.wait(30)
         return as_json(BODY)
 
-    with server(answer) as made:
+    with server(respond) as host:
         try:
-            yield made.base_url, hangs
+            yield host.base_url, hangs
         finally:
-            over.set()
+            release.set()
 
 
 def closed_in_time(batch: Batch) -> None:
@@ -217,9 +217,9 @@ def test_closing_the_client_ends_its_batch_with_what_was_fetched(on_error: Any) 
         if on_error == "keep":
             closed_in_time(client.stats(ids(100), on_error="keep", progress=False))
         else:
-            with pytest.raises(sideline.IncompleteBatch, match="80 of 100") as raised:
+            with pytest.raises(sideline.IncompleteBatch, match="80 of 100") as excinfo:
                 client.stats(ids(100), progress=False)
-            closed_in_time(cast(Batch, raised.value.batch))
+            closed_in_time(cast(Batch, excinfo.value.batch))
         closing.join()
         with pytest.raises(sideline.SidelineError, match="closed"):
             client.stats(ids(2), on_error="keep")

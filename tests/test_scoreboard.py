@@ -27,10 +27,10 @@ HOME, AWAY = 1, 2
 
 
 def update(message: Any, seq: int | None = None) -> sideline.Update:
-    restored: sideline.Update = getattr(sideline.Update, "_restore")(  # noqa: B009
+    item: sideline.Update = getattr(sideline.Update, "_restore")(  # noqa: B009
         None, "", message if isinstance(message, str) else json.dumps(message), None, seq, None, AT - datetime(1970, 1, 1, tzinfo=UTC)
     )
-    return restored
+    return item
 
 
 def stats(team: int, player: int, version: int, values: dict[str, float], classification: str = "TWO_POINT_MAKE", at: int = 1) -> sideline.Update:
@@ -50,10 +50,10 @@ def summary(home: str = "Home", away: str = "Away", **more: Any) -> sideline.Upd
 
 
 def board(*items: object) -> Scoreboard:
-    made = Scoreboard("live g1", sideline.LiveBoxScore())
+    live_board = Scoreboard("live g1", sideline.LiveBoxScore())
     for item in items:
-        made.add(item)
-    return made
+        live_board.add(item)
+    return live_board
 
 
 def view(*items: object) -> GameView:
@@ -126,22 +126,22 @@ def test_a_game_that_ended_says_so() -> None:
 
 def test_a_shot_is_where_the_hoops_frame_has_it() -> None:
     seen = view(summary(), shot(HOME, 11, 5), shot(HOME, 11, 5), shot(AWAY, 21, 6, is_make=False, is_3point=True))
-    assert [(one["team"], one["x"], one["y"], one["made"]) for one in seen["shots"]] == [(0, 100.0, 2000.0, True), (1, 100.0, 2000.0, False)]
-    assert [one["text"] for one in seen["shots"]] == ["Ada Lane, 2 points, made, H1 10:00", "player 21, 3 points, missed, H1 10:00"]
+    assert [(point["team"], point["x"], point["y"], point["made"]) for point in seen["shots"]] == [(0, 100.0, 2000.0, True), (1, 100.0, 2000.0, False)]
+    assert [point["text"] for point in seen["shots"]] == ["Ada Lane, 2 points, made, H1 10:00", "player 21, 3 points, missed, H1 10:00"]
 
 
 def test_a_position_on_the_court_is_moved_to_the_hoops_frame() -> None:
     positions = {"player_x": 3117.0, "player_y": 7899.0, "hoop_x": -44.0, "hoop_y": 12783.0}
-    [one] = view(summary(), shot(HOME, 11, 5, hoop_player_x=None, **positions))["shots"]
-    assert (one["x"], one["y"]) == court.transform(3117.0, 7899.0, court.COURT, court.HOOP, hoop=(-44.0, 12783.0))
-    for wrong in (
+    [point] = view(summary(), shot(HOME, 11, 5, hoop_player_x=None, **positions))["shots"]
+    assert (point["x"], point["y"]) == court.transform(3117.0, 7899.0, court.COURT, court.HOOP, hoop=(-44.0, 12783.0))
+    for fields in (
         {"hoop_player_x": None},
         {"hoop_player_x": "1"},
         {"hoop_player_y": 1e9},
         {"is_make": None},
         {"hoop_player_x": None, **positions, "hoop_y": 0},
     ):
-        assert view(summary(), shot(HOME, 11, 5, **wrong))["shots"] == []
+        assert view(summary(), shot(HOME, 11, 5, **fields))["shots"] == []
 
 
 def test_a_shot_with_an_endless_clock_has_none() -> None:
@@ -152,7 +152,7 @@ def test_a_shot_with_an_endless_clock_has_none() -> None:
 def test_shots_of_a_whole_document_are_shown() -> None:
     shots = [{"is_make": True, "is_3point": True, "hoop_player_x": x, "hoop_player_y": 7000} for x in (1, 2)]
     document = {"teams": [{"id": HOME, "player_stats": [], "player_shots": [{"id": 11, "shots": shots}]}]}
-    assert [one["x"] for one in view(summary(), update(document), update(document))["shots"]] == [1, 2]
+    assert [point["x"] for point in view(summary(), update(document), update(document))["shots"]] == [1, 2]
 
 
 def test_a_play_has_the_clock_of_its_shot_and_repeats_are_left_out() -> None:
@@ -171,7 +171,7 @@ def test_a_play_has_the_clock_of_its_shot_and_repeats_are_left_out() -> None:
         ("TWO_POINT_MAKE_X", "two point make x"),
     ],
 )
-def test_a_play_is_told_in_words(code: str, words: str) -> None:
+def test_a_play_is_described_in_words(code: str, words: str) -> None:
     assert view(summary(), stats(HOME, 11, 8, {"PTS": 2}, code))["plays"][0]["text"] == f"Ada Lane: {words}"
 
 
@@ -199,16 +199,16 @@ def test_another_sports_box_score_has_its_own_columns() -> None:
 
 
 def test_whatever_is_received_the_view_is_bounded() -> None:
-    made = board(summary("H" * 10_000, "\x1b[31m\u202eAway"))
+    live_board = board(summary("H" * 10_000, "\x1b[31m\u202eAway"))
     for number in range(MAX_SHOTS + 50):
-        made.add(shot(HOME, 11, number))
-        made.add(stats(HOME, 11, number, {}, "STEAL\x00" * 1000, at=number))
-        made.add(sideline.live.Disconnected(AT, "reset" * 1000, None, number, None))
-    seen = made.view("waiting", STATS, "x" * 10_000)
+        live_board.add(shot(HOME, 11, number))
+        live_board.add(stats(HOME, 11, number, {}, "STEAL\x00" * 1000, at=number))
+        live_board.add(sideline.live.Disconnected(AT, "reset" * 1000, None, number, None))
+    seen = live_board.view("waiting", STATS, "x" * 10_000)
     assert (len(seen["shots"]), len(seen["plays"]), len(seen["notices"])) == (MAX_SHOTS, MAX_PLAYS, MAX_NOTICES)
     assert seen["shots"][-1]["text"].startswith("Ada Lane")
     assert seen["teams"][1]["name"] == "\\x1b[31m\\u202eAway"
-    texts = [seen["error"], seen["teams"][0]["name"], *(play["text"] for play in seen["plays"]), *(one["text"] for one in seen["notices"])]
+    texts = [seen["error"], seen["teams"][0]["name"], *(play["text"] for play in seen["plays"]), *(notice["text"] for notice in seen["notices"])]
     assert max(len(text or "") for text in texts) <= 300
     assert all((text or "").isprintable() for text in texts)
 
@@ -268,7 +268,7 @@ def test_any_message_leaves_a_view_that_is_json(messages: list[tuple[dict[str, A
     assert json.loads(json.dumps(seen, allow_nan=False)) == seen
 
 
-def printed(seen: GameView, width: int) -> str:
+def render_text(seen: GameView, width: int) -> str:
     out = StringIO()
     rich.Console(file=out, width=width).print(render(seen, width))
     return out.getvalue()
@@ -277,14 +277,14 @@ def printed(seen: GameView, width: int) -> str:
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_a_terminal_shows_it_and_reads_no_markup(width: int) -> None:
     gap = sideline.live.Gap(AT, AT + timedelta(seconds=3), "reset")
-    text = printed(view(gap, summary("[red]Home[/red]"), shot(HOME, 11, 5), stats(HOME, 11, 8, {"PTS": 2}, at=5)), width)
+    text = render_text(view(gap, summary("[red]Home[/red]"), shot(HOME, 11, 5), stats(HOME, 11, 8, {"PTS": 2}, at=5)), width)
     assert text.startswith("[red]Home[/red] –   Away –")
     assert "".join(text.split()).count("[red]Home[/red]") == (3 if width > 40 else 2), "the score, the box score, the play"
     assert "12:30" in text
     assert ("messages may be missing (reset)" if width > 40 else "messages may be…") in text
     assert "made two-pointer" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= width
-    assert printed(view(), width).startswith("live g1")
+    assert render_text(view(), width).startswith("live g1")
 
 
 def terminal_text(seen: GameView, height: int | None = None) -> str:
@@ -306,7 +306,7 @@ def test_a_gap_is_red_while_it_is_open_and_only_then() -> None:
 def test_unreadable_rows_and_doubts_are_said_beside_the_rows() -> None:
     scoreboard = board(summary(), stats(HOME, 11, 2, {"PTS": "x"}))  # type: ignore[dict-item]
     scoreboard.add(sideline.live.Gap(AT, AT + timedelta(seconds=3), "reset"))
-    text = printed(scoreboard.view("connected", STATS), 120)
+    text = render_text(scoreboard.view("connected", STATS), 120)
     assert "values may be missing" in text
     assert "1 row unreadable" in text
 
@@ -327,7 +327,7 @@ def test_a_low_terminal_says_how_many_players_are_left_out(width: int, height: i
     left_out = 28 - visible_players
     assert left_out > 0
     assert any(line.startswith(f"{left_out} players left out") for line in lines)
-    assert "left out" not in printed(seen, width), "all of them where the height is free"
+    assert "left out" not in render_text(seen, width), "all of them where the height is free"
 
 
 def test_the_drawn_court_has_the_dimensions_of_the_rules() -> None:

@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 import sideline
 
 NOW = "2027-03-01T12:00:00Z"
-SOON = 10.0
+TIMEOUT = 10.0
 # Exact versions instead of a lock file, which would name a registry.
 PEERS = ("eventsource@4.0.0", "ws@8.18.3")
 
@@ -34,19 +34,19 @@ def season() -> Iterator[sideline.Simulator]:
 
 
 @pytest.fixture
-def over(season: sideline.Simulator) -> str:
+def finished_game(season: sideline.Simulator) -> str:
     return str(season.games[0]["event_id"])
 
 
 @pytest.fixture
-def played(season: sideline.Simulator, over: str) -> list[dict[str, Any]]:
+def messages(season: sideline.Simulator, finished_game: str) -> list[dict[str, Any]]:
     """The websocket's messages, as the client reads them."""
-    with season.client() as client, client.live(over, sources=["stats", "shots", "marker"], notices=False) as stream:
-        found = []
+    with season.client() as client, client.live(finished_game, sources=["stats", "shots", "marker"], notices=False) as stream:
+        items = []
         while (item := stream._core.next_within(1.0)) is not None:
-            found.append(item.to_dict())
-        assert len(found) > 1000
-        return found
+            items.append(item.to_dict())
+        assert len(items) > 1000
+        return items
 
 
 def test_each_source_of_the_websocket_is_on_the_page(season: sideline.Simulator) -> None:
@@ -75,55 +75,55 @@ def snapshot(season: sideline.Simulator, game_id: str) -> Any:
         return client.broadcast_stats(game_id).to_dict()
 
 
-def test_httpx_reads_the_event_stream(season: sideline.Simulator, over: str) -> None:
+def test_httpx_reads_the_event_stream(season: sideline.Simulator, finished_game: str) -> None:
     lines: list[str] = []
-    with httpx.stream("GET", event_stream(season, over), timeout=SOON) as answer:
-        assert answer.status_code == 200
-        assert answer.headers["content-type"] == "text/event-stream"
-        for line in answer.iter_lines():
+    with httpx.stream("GET", event_stream(season, finished_game), timeout=TIMEOUT) as response:
+        assert response.status_code == 200
+        assert response.headers["content-type"] == "text/event-stream"
+        for line in response.iter_lines():
             lines.append(line)
             if lines.count(":") == 2:
                 break
     data = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
-    assert [json.loads(text) for text in data] == [snapshot(season, over)]
+    assert [json.loads(text) for text in data] == [snapshot(season, finished_game)]
 
 
-def test_httpx_is_refused_without_the_key(season: sideline.Simulator, over: str) -> None:
-    for address in (event_stream(season, over).partition("&apikey")[0], event_stream(season, over) + "x"):
-        assert httpx.get(address, timeout=SOON).status_code == 401
-    assert httpx.get(event_stream(season, "nobody"), timeout=SOON).status_code == 404
+def test_httpx_is_refused_without_the_key(season: sideline.Simulator, finished_game: str) -> None:
+    for address in (event_stream(season, finished_game).partition("&apikey")[0], event_stream(season, finished_game) + "x"):
+        assert httpx.get(address, timeout=TIMEOUT).status_code == 401
+    assert httpx.get(event_stream(season, "nobody"), timeout=TIMEOUT).status_code == 404
 
 
-def test_websockets_reads_every_message_from_the_requested_number(season: sideline.Simulator, over: str, played: list[dict[str, Any]]) -> None:
+def test_websockets_reads_every_message_from_the_requested_number(season: sideline.Simulator, finished_game: str, messages: list[dict[str, Any]]) -> None:
     sources = [("source", "stats"), ("source", "shots"), ("source", "marker")]
-    with connect(websocket(season, over, *sources), proxy=None) as socket:
-        assert [json.loads(socket.recv(SOON)) for _ in played] == played
-    last = played[-100]["seq"]
-    with connect(websocket(season, over, *sources, ("last_seq", last)), proxy=None) as socket:
+    with connect(websocket(season, finished_game, *sources), proxy=None) as socket:
+        assert [json.loads(socket.recv(TIMEOUT)) for _ in messages] == messages
+    last = messages[-100]["seq"]
+    with connect(websocket(season, finished_game, *sources, ("last_seq", last)), proxy=None) as socket:
         # The one that was named comes again: a client learns to leave it out.
-        assert [json.loads(socket.recv(SOON)) for _ in range(100)] == played[-100:]
+        assert [json.loads(socket.recv(TIMEOUT)) for _ in range(100)] == messages[-100:]
 
 
-def test_websockets_reads_the_whole_snapshot_and_gets_its_pings_answered(season: sideline.Simulator, over: str) -> None:
-    with connect(websocket(season, over, ("source", "broadcastsummary")), proxy=None) as socket:
-        message = json.loads(socket.recv(SOON))
-        assert (message["source"], message["data"]) == ("broadcastsummary", snapshot(season, over))
-        assert socket.ping().wait(SOON)
+def test_websockets_reads_the_whole_snapshot_and_gets_its_pings_answered(season: sideline.Simulator, finished_game: str) -> None:
+    with connect(websocket(season, finished_game, ("source", "broadcastsummary")), proxy=None) as socket:
+        message = json.loads(socket.recv(TIMEOUT))
+        assert (message["source"], message["data"]) == ("broadcastsummary", snapshot(season, finished_game))
+        assert socket.ping().wait(TIMEOUT)
         socket.send("ping")
-        assert socket.recv(SOON) == "pong"
+        assert socket.recv(TIMEOUT) == "pong"
         socket.send('{"type": "ping", "n": 1}')
-        assert json.loads(socket.recv(SOON)) == {"type": "pong", "n": 1}
+        assert json.loads(socket.recv(TIMEOUT)) == {"type": "pong", "n": 1}
 
 
-def test_websockets_is_refused_without_a_token_and_closed_when_it_is_revoked(season: sideline.Simulator, over: str) -> None:
-    with pytest.raises(InvalidStatus) as refused:
+def test_websockets_is_refused_without_a_token_and_closed_when_it_is_revoked(season: sideline.Simulator, finished_game: str) -> None:
+    with pytest.raises(InvalidStatus) as excinfo:
         connect(f"{season.websocket_url}/live/v2/games?token=none", proxy=None)
-    assert refused.value.response.status_code == 401
-    with connect(websocket(season, over, ("source", "broadcastsummary")), proxy=None) as socket:
-        socket.recv(SOON)
+    assert excinfo.value.response.status_code == 401
+    with connect(websocket(season, finished_game, ("source", "broadcastsummary")), proxy=None) as socket:
+        socket.recv(TIMEOUT)
         season.revoke_tokens()
         with pytest.raises(ConnectionClosed) as closed:
-            socket.recv(SOON)
+            socket.recv(TIMEOUT)
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1008
 
@@ -181,17 +181,17 @@ def run(peers: Path, script: str, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_npms_eventsource_reads_the_event_stream_and_comes_back_after_a_cut(season: sideline.Simulator, over: str, peers: Path) -> None:
+def test_npms_eventsource_reads_the_event_stream_and_comes_back_after_a_cut(season: sideline.Simulator, finished_game: str, peers: Path) -> None:
     # Cut behind the first event; the service's own `retry` is absent, so it waits what it likes.
     season.streams.insert(b"retry: 10\n\n", times=1)
     season.faults.add("/broadcast/v1/stats/event-stream", cut_at=20_000, times=1)
     season.streams.heartbeat = 0.0001
-    read = run(peers, EVENTSOURCE, event_stream(season, over), "2")
-    assert [json.loads(text) for text in read["seen"]] == [snapshot(season, over)] * 2
+    read = run(peers, EVENTSOURCE, event_stream(season, finished_game), "2")
+    assert [json.loads(text) for text in read["seen"]] == [snapshot(season, finished_game)] * 2
     assert read["opened"] == 2
 
 
-def test_npms_ws_reads_every_message(season: sideline.Simulator, over: str, played: list[dict[str, Any]], peers: Path) -> None:
-    address = websocket(season, over, ("source", "stats"), ("source", "shots"), ("source", "marker"))
-    read = run(peers, WS, address, str(len(played)))
-    assert [json.loads(text) for text in read["seen"]] == played
+def test_npms_ws_reads_every_message(season: sideline.Simulator, finished_game: str, messages: list[dict[str, Any]], peers: Path) -> None:
+    address = websocket(season, finished_game, ("source", "stats"), ("source", "shots"), ("source", "marker"))
+    read = run(peers, WS, address, str(len(messages)))
+    assert [json.loads(text) for text in read["seen"]] == messages
