@@ -19,7 +19,7 @@ import sideline
 
 pd = library("pandas")
 
-OPERATIONS = {one["name"]: vars(sideline.Client)[one["name"]] for one in operations()}
+OPERATIONS = {operation["name"]: vars(sideline.Client)[operation["name"]] for operation in operations()}
 
 SIGNATURES = {
     "teams": "(*, timeout=None)",
@@ -53,16 +53,16 @@ SIGNATURES = {
 
 
 def test_both_clients_have_every_operation_with_the_contracts_parameters() -> None:
-    found = {}
+    signatures = {}
     for name, method in OPERATIONS.items():
         parameters = list(inspect.signature(method).parameters.values())[1:]
         plain = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters]
-        found[name] = str(inspect.Signature(plain))
+        signatures[name] = str(inspect.Signature(plain))
         assert get_type_hints(method)
-        awaited = vars(sideline.AsyncClient)[name]
-        assert inspect.iscoroutinefunction(awaited)
-        assert list(inspect.signature(awaited).parameters) == ["self", *(parameter.name for parameter in parameters)]
-    assert found == SIGNATURES
+        coroutine = vars(sideline.AsyncClient)[name]
+        assert inspect.iscoroutinefunction(coroutine)
+        assert list(inspect.signature(coroutine).parameters) == ["self", *(parameter.name for parameter in parameters)]
+    assert signatures == SIGNATURES
 
 
 WIRE = (Path(__file__).parent.parent / "docs" / "wire.md").read_text(encoding="utf-8")
@@ -71,12 +71,12 @@ WIRE = (Path(__file__).parent.parent / "docs" / "wire.md").read_text(encoding="u
 def test_every_docstring_names_its_section_and_shows_an_example() -> None:
     for name, method in OPERATIONS.items():
         assert ">>>" in method.__doc__, name
-        cited = re.findall(r'See the documentation: The wire, "([^"]+)"\.', method.__doc__)
-        assert cited, name
-        assert all(f"\n## {section}\n" in WIRE for section in cited), name
+        sections = re.findall(r'See the documentation: The wire, "([^"]+)"\.', method.__doc__)
+        assert sections, name
+        assert all(f"\n## {section}\n" in WIRE for section in sections), name
 
 
-def sent(service: sideline.Simulator) -> dict[str, str]:
+def read_query(service: sideline.Simulator) -> dict[str, str]:
     return service.requests[-1].query
 
 
@@ -102,29 +102,29 @@ EVENING = 1_793_563_200_000  # date -u -d 2026-11-01T20:00:00Z +%s
 )
 def test_a_time_is_what_the_contract_says(service: sideline.Simulator, client: sideline.Client, start: Any, milliseconds: int) -> None:
     client.schedule(start)
-    assert sent(service)["from"] == str(milliseconds)
+    assert read_query(service)["from"] == str(milliseconds)
 
 
 @pytest.mark.parametrize(
-    ("naive", "spelled"),
+    ("naive", "advice"),
     [
         (datetime(2026, 11, 1), "datetime(2026, 11, 1, tzinfo=timezone.utc)"),
         (datetime(2026, 11, 1, 20), "datetime(2026, 11, 1, 20, 0, tzinfo=timezone.utc)"),
         (datetime(2026, 11, 1, 20, 30, 5), "datetime(2026, 11, 1, 20, 30, 5, tzinfo=timezone.utc)"),
     ],
 )
-def test_a_naive_datetime_is_spelled_out_as_it_should_be(client: sideline.Client, naive: datetime, spelled: str) -> None:
-    with pytest.raises(ValueError, match="without a time zone") as caught:
+def test_a_naive_datetime_is_spelled_out_as_it_should_be(client: sideline.Client, naive: datetime, advice: str) -> None:
+    with pytest.raises(ValueError, match="without a time zone") as excinfo:
         client.schedule(naive)
-    assert spelled in str(caught.value)
-    assert f'"{naive.isoformat()}Z"' in str(caught.value)
-    assert eval(spelled, {"datetime": datetime, "timezone": timezone}) == naive.replace(tzinfo=UTC)
+    assert advice in str(excinfo.value)
+    assert f'"{naive.isoformat()}Z"' in str(excinfo.value)
+    assert eval(advice, {"datetime": datetime, "timezone": timezone}) == naive.replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize("wrong", [1.5, True, None, [1], object()])
-def test_a_time_of_another_type_is_a_type_error(client: sideline.Client, wrong: Any) -> None:
+@pytest.mark.parametrize("value", [1.5, True, None, [1], object()])
+def test_a_time_of_another_type_is_a_type_error(client: sideline.Client, value: Any) -> None:
     with pytest.raises(TypeError, match="start"):
-        client.schedule(wrong)
+        client.schedule(value)
 
 
 @pytest.mark.parametrize("as_id", [int, str, np.int64, np.int32, np.uint16, np.str_])
@@ -141,18 +141,18 @@ def test_an_id_beyond_64_bits_is_a_value_error(client: sideline.Client) -> None:
 def test_omitted_arguments_are_not_sent(service: sideline.Simulator, client: sideline.Client) -> None:
     team = service.teams[0]["id"]
     client.roster(team)
-    assert sent(service) == {}
+    assert read_query(service) == {}
     client.team_events(team, 1_800_000_000_001, 1_800_000_000_002)
-    assert sent(service) == {"from": "1800000000001", "to": "1800000000002"}
+    assert read_query(service) == {"from": "1800000000001", "to": "1800000000002"}
     client.team_events(team, 1_800_000_000_001, 1_800_000_000_002, games_only=True)
-    assert sent(service) == {"from": "1800000000001", "to": "1800000000002", "gamesonly": "true"}
+    assert read_query(service) == {"from": "1800000000001", "to": "1800000000002", "gamesonly": "true"}
 
 
 def test_any_path_can_be_requested_with_any_parameters(service: sideline.Simulator, client: sideline.Client) -> None:
     parameters = {"path": "a b", "n": 1, "x": 1.5, "flag": True, "several": [1, 2]}
-    answer = client.get("/v1/data/teams", parameters)
-    assert answer.url.endswith("?path=a%20b&n=1&x=1.5&flag=true&several=1&several=2")
-    assert answer.to_dict() == client.teams().to_dict()
+    payload = client.get("/v1/data/teams", parameters)
+    assert payload.url.endswith("?path=a%20b&n=1&x=1.5&flag=true&several=1&several=2")
+    assert payload.to_dict() == client.teams().to_dict()
     with pytest.raises(TypeError, match="mapping"):
         client.get("/v1/data/teams", "a=1")
     with pytest.raises(TypeError, match="x is"):
@@ -176,16 +176,16 @@ def test_the_environment_supplies_missing_settings(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_pickle_holds_no_secret_and_reads_it_from_the_environment(monkeypatch: pytest.MonkeyPatch, service: sideline.Simulator) -> None:
-    pickled = pickle.dumps(service.client(timeout=17, proxy="http://ann:canary@127.0.0.1:9"))
-    assert service.secret.encode() not in pickled
-    assert service.api_key.encode() not in pickled
-    assert b"canary" not in pickled
+    data = pickle.dumps(service.client(timeout=17, proxy="http://ann:canary@127.0.0.1:9"))
+    assert service.secret.encode() not in data
+    assert service.api_key.encode() not in data
+    assert b"canary" not in data
 
-    pickled = pickle.dumps(service.client(timeout=17))
+    data = pickle.dumps(service.client(timeout=17))
     with pytest.raises(sideline.ConfigurationError, match="SIDELINE_SECRET.*pickle"):
-        pickle.loads(pickled).teams()
+        pickle.loads(data).teams()
     monkeypatch.setenv("SIDELINE_SECRET", service.secret)
-    with pickle.loads(pickled) as client:
+    with pickle.loads(data) as client:
         assert client.teams().status == 200
         assert repr(client) == repr(service.client())
 
@@ -204,10 +204,10 @@ def test_a_closed_client_stays_closed_in_a_pickle(service: sideline.Simulator) -
             closed.teams()
 
 
-@pytest.mark.parametrize("wrong", [{"max_retries": "3"}, {"username": 1}, {"timeout": "5"}, {"allow_http": "no"}])
-def test_a_setting_of_the_wrong_type_is_a_type_error(wrong: dict[str, Any]) -> None:
-    with pytest.raises(TypeError, match=next(iter(wrong))):
-        sideline.Client(**wrong)
+@pytest.mark.parametrize("settings", [{"max_retries": "3"}, {"username": 1}, {"timeout": "5"}, {"allow_http": "no"}])
+def test_a_setting_of_the_wrong_type_is_a_type_error(settings: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=next(iter(settings))):
+        sideline.Client(**settings)
 
 
 def test_settings_are_keyword_only() -> None:
@@ -228,7 +228,7 @@ def test_timeouts_compare_and_show_themselves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "said"),
+    ("limits", "kind", "message"),
     [
         ({"connect": -1}, ValueError, "connect is -1; it must be more than 0"),
         ({"read": 0}, ValueError, "read is 0; it must be more than 0"),
@@ -238,11 +238,11 @@ def test_timeouts_compare_and_show_themselves() -> None:
         ({"read": "5"}, TypeError, "read is a number of seconds, not str"),
     ],
 )
-def test_an_invalid_timeout_names_its_limit(service: sideline.Simulator, given: Any, kind: type[Exception], said: str) -> None:
-    timeout = sideline.Timeout(**given)
-    with pytest.raises(kind, match=said):
+def test_an_invalid_timeout_names_its_limit(service: sideline.Simulator, limits: Any, kind: type[Exception], message: str) -> None:
+    timeout = sideline.Timeout(**limits)
+    with pytest.raises(kind, match=message):
         sideline.Client(timeout=timeout)
-    with service.client() as client, pytest.raises(kind, match=said):
+    with service.client() as client, pytest.raises(kind, match=message):
         client.teams(timeout=timeout)
 
 

@@ -32,9 +32,9 @@ DOCS = ROOT / "docs"
 
 
 def test_the_page_of_tables_is_current() -> None:
-    made = runpy.run_path(str(DOCS / "make_tables.py"))
-    assert made["PAGE"].read_text(encoding="utf-8") == made["page"](), "run python docs/make_tables.py"
-    assert made["TRUST"].read_text(encoding="utf-8") == made["trust_page"](), "run python docs/make_tables.py"
+    module = runpy.run_path(str(DOCS / "make_tables.py"))
+    assert module["PAGE"].read_text(encoding="utf-8") == module["page"](), "run python docs/make_tables.py"
+    assert module["TRUST"].read_text(encoding="utf-8") == module["trust_page"](), "run python docs/make_tables.py"
 
 
 def test_what_syncs_take_is_what_was_measured() -> None:
@@ -58,7 +58,7 @@ def test_python_blocks_of_the_documentation_run(block: Block, process: Forks, se
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "said"),
+    ("code", "status", "message"),
     [
         ("import sys; print('here'); sys.exit(7)", 7, "here"),
         ("import warnings; warnings.warn('old')", 1, "UserWarning: old"),
@@ -68,12 +68,12 @@ def test_python_blocks_of_the_documentation_run(block: Block, process: Forks, se
         ("def test_one(): assert 1 == 2", 1, "assert 1 == 2"),
     ],
 )
-def test_a_fork_behaves_like_a_process_of_its_own(code: str, status: int, said: str, process: Forks, tmp_path: Path) -> None:
+def test_a_fork_behaves_like_a_process_of_its_own(code: str, status: int, message: str, process: Forks, tmp_path: Path) -> None:
     path = tmp_path / "test_script.py"
     path.write_text(code, encoding="utf-8")
     done = process.run(path, os.environ, is_pytest="def test_" in code, timeout=5)
     assert done.status == status, done
-    assert said in done.stdout + done.stderr
+    assert message in done.stdout + done.stderr
     assert process.run(path, {"NAME": "value"}, is_pytest="def test_" in code, timeout=5).status == status, "the next fork is clean"
 
 
@@ -105,10 +105,10 @@ def test_shell_lines_of_the_documentation_are_valid(page: str, command: str) -> 
 
 def test_there_is_no_code_that_nothing_runs() -> None:
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
-        opened = re.findall(r"^ *```(\w*)$", page.read_text(encoding="utf-8"), re.M)[::2]
+        languages_used = re.findall(r"^ *```(\w*)$", page.read_text(encoding="utf-8"), re.M)[::2]
         # tests/test_assistant.py starts the server of each JSON; the commands about a release need a published one; test_crates.py compares the picture.
         languages = {"assistant.md": {"json"}, "design.md": {"text"}, "releases.md": {"text"}}
-        assert set(opened) <= {"python", "sh", *languages.get(page.name, ())}, page.name
+        assert set(languages_used) <= {"python", "sh", *languages.get(page.name, ())}, page.name
 
 
 def test_every_link_leads_somewhere() -> None:
@@ -125,11 +125,11 @@ def test_the_pictures_of_the_plots_are_those_that_their_code_draws(tmp_path: Pat
     subprocess.run(
         [sys.executable, "-c", block.code], cwd=tmp_path, env={**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)}, check=True, timeout=60
     )
-    for drawn in tmp_path.glob("*.png"):
-        kept, now = (image.imread(folder / drawn.name) for folder in (DOCS, tmp_path))
-        assert kept.shape == now.shape
+    for picture in tmp_path.glob("*.png"):
+        stored_image, now = (image.imread(folder / picture.name) for folder in (DOCS, tmp_path))
+        assert stored_image.shape == now.shape
         # Letters differ a little from machine to machine.
-        assert (np.abs(kept - now).max(axis=2) > 0.3).mean() < 0.005, f"{drawn.name}: look at it, and copy it to docs/"
+        assert (np.abs(stored_image - now).max(axis=2) > 0.3).mean() < 0.005, f"{picture.name}: look at it, and copy it to docs/"
 
 
 def prose(text: str) -> str:
@@ -147,8 +147,8 @@ def test_the_pages_beside_the_reference_can_be_read() -> None:
 
 
 def test_every_page_that_should_show_code_does() -> None:
-    shown = {block.page.name for block in BLOCKS}
-    assert {page.name for page in PAGES} - shown == {"design.md", "glossary.md", "reference.md", "releases.md", "tables.md", "versions.md"}
+    page_names = {block.page.name for block in BLOCKS}
+    assert {page.name for page in PAGES} - page_names == {"design.md", "glossary.md", "reference.md", "releases.md", "tables.md", "versions.md"}
 
 
 @pytest.mark.extended
@@ -161,9 +161,9 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     page = (tmp_path / "site" / "reference" / "index.html").read_text(encoding="utf-8")
     text = html.unescape(re.sub(r"<[^>]+>", "", page))
     # What the extension's classes say stands beside the rest; examples are code.
-    for of in (sideline.Payload, sideline.Table, sideline.Update, sideline.LiveStream, sideline.Client):
-        assert of.__doc__
-        assert of.__doc__.split("`")[0].splitlines()[0] in text
+    for documented_class in (sideline.Payload, sideline.Table, sideline.Update, sideline.LiveStream, sideline.Client):
+        assert documented_class.__doc__
+        assert documented_class.__doc__.split("`")[0].splitlines()[0] in text
     assert ">>> client.teams()" in text
     assert "<blockquote>" not in page
     assert page.index('id="sideline.Client.teams"') < page.index('id="sideline.Client.live"'), "requests come before streams"
@@ -188,9 +188,9 @@ def check_markdown_of(site: Path) -> None:
     """Each page is there as Markdown, its links lead to others, and llms.txt lists all."""
     lines = (site / "llms.txt").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "# sideline" and lines[2].startswith("> ")
-    listed = {found[1] for line in lines if (found := re.fullmatch(r"- \[[^]]+\]\((\S+)\): .+", line))}
+    links = {match[1] for line in lines if (match := re.fullmatch(r"- \[[^]]+\]\((\S+)\): .+", line))}
     copies = {path.relative_to(site).as_posix() for path in site.rglob("*.html.md")}
-    assert listed == copies
+    assert links == copies
     assert len(copies) == len(list(DOCS.glob("*.md")))
     for path in site.rglob("*.html.md"):
         assert path.with_suffix("").exists(), "it stands beside its page"
@@ -216,7 +216,7 @@ def test_every_page_is_in_the_sites_navigation() -> None:
 @pytest.mark.source
 def test_every_page_that_the_package_cites_is_named_by_its_title_and_has_that_section() -> None:
     site = runpy.run_path(str(DOCS / "docstrings.py"))
-    cited = set()
+    citations = set()
     for path in (ROOT / "python").rglob("*.py*"):
         if path.suffix not in (".py", ".pyi"):
             continue
@@ -225,9 +225,9 @@ def test_every_page_that_the_package_cites_is_named_by_its_title_and_has_that_se
         assert not re.findall(r"docs/[\w-]+\.md", text), path
         pages = site["PAGE"].findall(text)
         assert len(pages) == len(re.findall(r"documentation:\s", text)), f"{path} cites a page that the navigation does not name"
-        cited.update(pages)
-    assert ("The wire", "List teams") in cited
-    for title, section in cited:
+        citations.update(pages)
+    assert ("The wire", "List teams") in citations
+    for title, section in citations:
         page = site["PAGES"][" ".join(title.split())]
         text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
         assert not section or f"# {' '.join(section.split())}\n" in text, f"docs/{page}.md has no section {section!r}"

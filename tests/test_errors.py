@@ -36,10 +36,10 @@ EXCEPTIONS = [kind for name in errors.__all__ if issubclass(kind := getattr(erro
 
 
 @pytest.mark.parametrize("kind", [kind for kind in EXCEPTIONS if issubclass(kind, sideline.ApiError)])
-@pytest.mark.parametrize("copied", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
-def test_an_api_error_keeps_its_fields_when_it_travels(kind, copied) -> None:
+@pytest.mark.parametrize("copy_error", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
+def test_an_api_error_keeps_its_fields_when_it_travels(kind, copy_error) -> None:
     more = {sideline.InvalidRequest: {"rules": ["a", "b"]}, sideline.RateLimited: {"retry_after": 2.5}}.get(kind, {})
-    error = copied(kind("GET ... returned 422: a | b", **FIELDS, **more))
+    error = copy_error(kind("GET ... returned 422: a | b", **FIELDS, **more))
     assert type(error) is kind
     assert str(error) == "GET ... returned 422: a | b"
     assert vars(error) == {**FIELDS, **more}
@@ -61,8 +61,8 @@ def test_other_errors_travel_too(error: Exception) -> None:
 
 
 def test_every_exception_is_public_and_caught_by_the_base() -> None:
-    declared = [kind for kind in vars(errors).values() if isinstance(kind, type) and kind.__module__ == "sideline.errors"]
-    assert {kind.__name__ for kind in declared} == set(errors.__all__) <= set(sideline.__all__)
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and kind.__module__ == "sideline.errors"]
+    assert {kind.__name__ for kind in kinds} == set(errors.__all__) <= set(sideline.__all__)
     assert len(EXCEPTIONS) >= 16
     assert all(issubclass(kind, sideline.SidelineError) for kind in EXCEPTIONS)
 
@@ -94,29 +94,29 @@ def test_a_later_decode_error_has_its_payload_and_request(read, teams) -> None:
     service.faults.add("/v1/data/teams", status=503, times=1)
     service.faults.add("/v1/data/teams", body={"teams": [{"id": {}, "name": "A"}]}, times=1)
     payload = client.teams()
-    with pytest.raises(sideline.DecodeError) as caught:
+    with pytest.raises(sideline.DecodeError) as excinfo:
         read(payload)
-    error = caught.value
+    error = excinfo.value
     assert error.payload is not None
     assert (error.payload.raw, error.url, error.attempts, error.method) == (payload.raw, payload.url, 2, "GET")
     assert error.elapsed == payload.elapsed.total_seconds() > 0
 
 
 def test_a_decode_error_of_a_body_that_was_not_requested_has_no_address() -> None:
-    saved = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": {}}]}')
-    with pytest.raises(sideline.DecodeError) as caught:
-        saved.table()
-    assert caught.value.payload is not None and caught.value.payload.raw == saved.raw
-    assert (caught.value.url, caught.value.elapsed) == ("", 0.0)
+    payload = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": {}}]}')
+    with pytest.raises(sideline.DecodeError) as excinfo:
+        payload.table()
+    assert excinfo.value.payload is not None and excinfo.value.payload.raw == payload.raw
+    assert (excinfo.value.url, excinfo.value.elapsed) == ("", 0.0)
 
 
 def test_errors_without_a_response_have_the_cause_that_the_network_reported() -> None:
-    with sideline.Client(username="u", secret="s", base_url="http://127.0.0.1:9", max_retries=0) as client, pytest.raises(sideline.ConnectError) as caught:
+    with sideline.Client(username="u", secret="s", base_url="http://127.0.0.1:9", max_retries=0) as client, pytest.raises(sideline.ConnectError) as excinfo:
         client.teams()
-    cause = caught.value.__cause__
+    cause = excinfo.value.__cause__
     assert isinstance(cause, ConnectionRefusedError)
     assert cause.errno == errno.ECONNREFUSED
-    assert str(cause.strerror) in str(caught.value)
+    assert str(cause.strerror) in str(excinfo.value)
     with sideline.Simulator(seed=7, teams=4, games=8) as service, service.client(max_retries=0, timeout=0.05) as client:
         service.faults.add(delay=30)
         with pytest.raises(sideline.RequestTimeout) as late:
@@ -139,10 +139,10 @@ def test_an_error_document_in_the_place_of_a_token_is_that_error(teams) -> None:
 def test_a_body_without_a_token_names_its_request(teams) -> None:
     service, client = teams
     service.faults.add("*", body={"nothing": []})
-    with pytest.raises(sideline.TransportError, match="holds no token") as caught:
+    with pytest.raises(sideline.TransportError, match="holds no token") as excinfo:
         client.subscription_token(service.games[0]["event_id"])
-    assert (caught.value.attempts, caught.value.method) == (1, "GET")
-    assert "http://127.0.0.1" in caught.value.url
+    assert (excinfo.value.attempts, excinfo.value.method) == (1, "GET")
+    assert "http://127.0.0.1" in excinfo.value.url
     service.faults.clear()
     service.faults.add("*", body="<html>Log in</html>", headers={"Content-Type": "text/html"})
     with pytest.raises(sideline.TransportError, match=r" \(text/html\) holds no token"):

@@ -24,12 +24,12 @@ Session = tuple[bytes, list[Row], list[Row]]
 def sessions(request: pytest.FixtureRequest) -> list[Session]:
     """The shots of some generated sessions, as received and as rows, and the session's stat events."""
     with sideline.Simulator(seed=request.param, teams=6, games=30, now="2026-11-20T20:30:00Z") as service, service.client() as client:
-        over = [client.game(game["event_id"])["results"] for game in service.games[:3]]
-        made = []
-        for session in (one["id"] for results in over for one in results):
+        finished_games = [client.game(game["event_id"])["results"] for game in service.games[:3]]
+        result = []
+        for session in (half["id"] for results in finished_games for half in results):
             shots, events = client.shots(session), client.stats_details(session)
-            made.append((shots.raw, shots.table().to_dicts(), events.table().to_dicts()))
-    return made
+            result.append((shots.raw, shots.table().to_dicts(), events.table().to_dicts()))
+    return result
 
 
 def golden_shots() -> Iterator[Row]:
@@ -41,7 +41,7 @@ def has(row: Row, columns: list[str]) -> bool:
     return all(row[column] is not None for column in columns)
 
 
-def turned(row: Row) -> tuple[float, float]:
+def rotate(row: Row) -> tuple[float, float]:
     """The chart's place of the shooter, by the court's."""
     away = -math.copysign(1, row["hoop_y"])
     return away * (row["player_x"] - row["hoop_x"]), away * (row["player_y"] - row["hoop_y"])
@@ -49,9 +49,9 @@ def turned(row: Row) -> tuple[float, float]:
 
 def assert_frame(row: Row) -> None:
     # Both come from values that were not rounded: they may differ by a millimetre.
-    assert (row["hoop_player_x"], row["hoop_player_y"]) == pytest.approx(turned(row), rel=0, abs=1), row
+    assert (row["hoop_player_x"], row["hoop_player_y"]) == pytest.approx(rotate(row), rel=0, abs=1), row
     # A lone 3160 for 3161 of the documentation's own is half a millimetre of distance.
-    assert row["distance_cm"] == pytest.approx(math.hypot(*turned(row)) / 10, rel=0, abs=0.15), row
+    assert row["distance_cm"] == pytest.approx(math.hypot(*rotate(row)) / 10, rel=0, abs=0.15), row
 
 
 def test_the_chart_is_the_court_seen_from_the_hoop(sessions: list[Session]) -> None:
@@ -72,10 +72,10 @@ def test_the_chart_of_the_golden_bodies_is_the_court_seen_from_the_hoop() -> Non
 def test_an_event_s_hoop_is_one_of_the_session_s_two(sessions: list[Session]) -> None:
     for _, shots, events in sessions:
         hoops = {(shot["hoop_x"], shot["hoop_y"]) for shot in shots}
-        placed = [event for event in events if has(event, ["x", "y", "hoop_to_event_x", "hoop_to_event_y"])]
+        located_events = [event for event in events if has(event, ["x", "y", "hoop_to_event_x", "hoop_to_event_y"])]
         assert len(hoops) == 2
-        assert placed
-        for event in placed:
+        assert located_events
+        for event in located_events:
             ends = {(event["x"] + s * event["hoop_to_event_x"], event["y"] + s * event["hoop_to_event_y"]) for s in (-1, 1)}
             assert any(math.dist(end, hoop) <= math.sqrt(2) for end in ends for hoop in hoops), event
 
@@ -98,13 +98,13 @@ def test_a_distance_is_the_same_from_the_chart_and_from_the_court(sessions: list
         body = json.loads(raw)
         for shot in (shot for team in body["teams"] for player in team["player_shots"] for shot in player["shots"]):
             del shot["hoop_player_x"], shot["hoop_player_y"]
-        bare = sideline.Payload.from_bytes("shots", json.dumps(body).encode()).table("shots").to_dicts()
-        assert [shot["distance_cm"] for shot in bare] == pytest.approx([shot["distance_cm"] for shot in rows], rel=0, abs=0.15)
-        assert all(shot["hoop_player_x"] is shot["hoop_player_y"] is None for shot in bare)
+        from_court = sideline.Payload.from_bytes("shots", json.dumps(body).encode()).table("shots").to_dicts()
+        assert [shot["distance_cm"] for shot in from_court] == pytest.approx([shot["distance_cm"] for shot in rows], rel=0, abs=0.15)
+        assert all(shot["hoop_player_x"] is shot["hoop_player_y"] is None for shot in from_court)
 
 
 # What the game's shots call the fields of the session's (facts 10).
-SHORT = {
+ABBREVIATIONS = {
     "occurred_at": "t", "is_3point": "is3", "zone": "z", "advanced_zone": "az", "player_x": "px", "player_y": "py", "player_z": "pz",
     "hoop_x": "hx", "hoop_y": "hy", "hoop_z": "hz", "hoop_player_x": "hsx", "hoop_player_y": "hsy", "status": "s", "game_clock": "gc",
     "shot_clock": "sc", "period": "prd", "attributes": "attributes",
@@ -116,7 +116,7 @@ def test_a_shot_is_the_same_row_in_the_words_of_a_session_and_of_a_game(sessions
         shots = [
             {"pid": str(player["id"]), "tid": str(team["id"]), "sid": rows[0]["session_id"], "gid": "g", "shotDefenders": [1],
              "st": "MAKE" if shot["is_make"] else "MISS", "pts": -1 if not shot["is_make"] else 3 if shot["is_3point"] else 2,
-             **{short: shot[name] for name, short in SHORT.items()}}
+             **{short: shot[name] for name, short in ABBREVIATIONS.items()}}
             for team in json.loads(raw)["teams"] for player in team["player_shots"] for shot in player["shots"]
         ]  # fmt: skip
         of_game = sideline.Payload.from_bytes("game_shots", json.dumps({"shots": shots}).encode()).table().to_dicts()

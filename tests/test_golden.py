@@ -32,22 +32,22 @@ def rows(name: str, table: str | None = None, **context: str) -> list[dict[str, 
     return rows_of(payload(name, **context).table(table))
 
 
-def shown(rows: list[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
+def select(rows: list[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
     return [tuple(row[c] for c in columns) for row in rows]
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.json")), ids=lambda p: p.stem)
 def test_the_dict_is_the_body(path: Path) -> None:
     raw = path.read_bytes()
-    made = sideline.Payload.from_bytes(path.stem, raw, session_id="s-1")
-    assert made.to_dict() == json.loads(raw)
-    assert made.raw == raw
+    golden = sideline.Payload.from_bytes(path.stem, raw, session_id="s-1")
+    assert golden.to_dict() == json.loads(raw)
+    assert golden.raw == raw
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.json")), ids=lambda p: p.stem)
 def test_every_field_of_the_specification_is_known(path: Path) -> None:
-    made = sideline.Payload.from_bytes(path.stem, path.read_bytes(), session_id="s-1")
-    assert made.unknown_fields() == []
+    golden = sideline.Payload.from_bytes(path.stem, path.read_bytes(), session_id="s-1")
+    assert golden.unknown_fields() == []
 
 
 def test_teams() -> None:
@@ -153,8 +153,8 @@ def test_team_events(table: str, expected: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize(("table", "expected"), EVENT_TABLES)
 def test_team_events_as_a_bare_array(table: str, expected: list[dict[str, Any]]) -> None:
-    bare = json.dumps(payload("team_events").to_dict()["events"]).encode()
-    assert rows_of(sideline.Payload.from_bytes("team_events", bare, team_id="46").table(table)) == expected
+    array = json.dumps(payload("team_events").to_dict()["events"]).encode()
+    assert rows_of(sideline.Payload.from_bytes("team_events", array, team_id="46").table(table)) == expected
 
 
 @pytest.mark.parametrize(("table", "expected"), EVENT_TABLES)
@@ -169,7 +169,7 @@ def test_a_game_without_the_fields_that_the_documentation_does_not_show() -> Non
     row = {"team_id": None, "event_id": "game-9", "game_id": "game-9", "session_id": "s-9", "position": 0, "name": None,
            "type": "GAME_ROUND", "started_at": at(1), "ended_at": at(2), **session_links("s-9", True)}  # fmt: skip
     assert rows("game", game_id="game-9") == [row]
-    assert shown(rows("game", "events", game_id="game-9"), "event_id", "game_id", "is_game_event") == [("game-9", "game-9", None)]
+    assert select(rows("game", "events", game_id="game-9"), "event_id", "game_id", "is_game_event") == [("game-9", "game-9", None)]
 
 
 ADA = {"team_id": 46, "team_name": "Kansas Wheat", "player_id": 461, "first_name": "Ada", "last_name": "Bell", "is_team_total": False}
@@ -293,15 +293,15 @@ def test_possession_players() -> None:
 
 
 def test_shots() -> None:
-    made = rows("shots", session_id="s-1")
-    assert made[0] == {
+    shots = rows("shots", session_id="s-1")
+    assert shots[0] == {
         "session_id": "s-1", "game_id": None, "team_id": 46, "player_id": 461, "occurred_at": at(1700000000000), "is_make": True,
         "is_3point": False, "points": 2, "zone": 3, "advanced_zone": 7, "player_x": 3117.0, "player_y": 7899.0, "player_z": 1100.0,
         "hoop_x": -44.0, "hoop_y": 12783.0, "hoop_z": 3048.0, "hoop_player_x": -3161.0, "hoop_player_y": 4884.0,
         "distance_cm": pytest.approx(581.7678, abs=1e-4), "status": "RECORDED", "game_clock": "9:58.7", "game_clock_s": 598.7,
         "shot_clock": "12.0", "shot_clock_s": 12.0, "period": "Q1", "attributes": ["OTD", "GUARDED"], "defender_ids": None,
     }  # fmt: skip
-    assert shown(made, "is_make", "points", "distance_cm", "attributes")[1:] == [(False, 0, 772.5, []), (True, 3, None, None)]
+    assert select(shots, "is_make", "points", "distance_cm", "attributes")[1:] == [(False, 0, 772.5, []), (True, 3, None, None)]
 
 
 def test_locations() -> None:
@@ -331,7 +331,7 @@ def test_games_of_a_matchup() -> None:
     ]  # fmt: skip
 
 
-MADE = {
+MADE_SHOT = {
     "session_id": "s-1", "game_id": "game-of-the-request", "team_id": 46, "player_id": 461, "is_make": True, "is_3point": False, "points": 2,
     "zone": 3, "advanced_zone": 7, "player_x": 3117.0, "player_y": 7899.0, "player_z": 1100.0, "hoop_x": -44.0, "hoop_y": 12783.0,
     "hoop_z": 3048.0, "hoop_player_y": 4884.0, "status": "RECORDED", "period": "H1",
@@ -342,7 +342,7 @@ NO_CLOCKS = dict.fromkeys(["game_clock", "game_clock_s", "shot_clock", "shot_clo
 
 def test_shots_of_a_game() -> None:
     assert rows("game_shots", game_id="game-of-the-request", session_id="s-of-the-request") == [
-        MADE | {"occurred_at": at(1700000000000), "hoop_player_x": -3160.0, "distance_cm": 581.7677973, "game_clock": "9:58.7",
+        MADE_SHOT | {"occurred_at": at(1700000000000), "hoop_player_x": -3160.0, "distance_cm": 581.7677973, "game_clock": "9:58.7",
                 "game_clock_s": 598.7, "shot_clock": "12.0", "shot_clock_s": 12.0, "attributes": ["CAS", "GUARDED"],
                 "defender_ids": [471, 472]},
         NO_CLOCKS | {
@@ -369,8 +369,8 @@ NO_DRILL = {"practice_id": None, "practice_definition_id": None, "drill_definiti
 
 
 def test_play_by_play() -> None:
-    made = rows("play_by_play", game_id="game-of-the-request")
-    assert made[:2] == [
+    plays = rows("play_by_play", game_id="game-of-the-request")
+    assert plays[:2] == [
         PLAY | NO_DRILL | NO_CLOCKS | {
             "event_id": "e-1", "timestamp": at(1700000001000), "team_id": 46, "stats": {"TO": 1.0, "LBTO": 1.0}, "corrected": False,
             "period": "Q1", "player_x": -2516.0, "player_y": -2511.0, "player_z": 300.0, "hoop_to_event_x": -2562.0,
@@ -384,15 +384,15 @@ def test_play_by_play() -> None:
             "classification": "UPDATED_TWO_POINT_MAKE_TO_MISS", "description": "Cy Dee missed", "base_stats": "FG", "actual_stats": "FG",
             "player_id": 471},
     ]  # fmt: skip
-    nothing = dict.fromkeys(made[0]) | {"game_id": "game-of-the-request"}
-    assert made[2:] == [nothing | {"event_id": "e-3", "stats": {}, "team_id": 46}, nothing | {"event_id": "e-4"}]
+    nulls = dict.fromkeys(plays[0]) | {"game_id": "game-of-the-request"}
+    assert plays[2:] == [nulls | {"event_id": "e-3", "stats": {}, "team_id": 46}, nulls | {"event_id": "e-4"}]
 
 
 def test_ball_screens() -> None:
     keys = {"game_id": "game-of-the-request", "session_id": "s-1", "type": "BALL_SCREEN", "session_type": "GAME_ROUND", "period": "H1", "source": "VERIZON"}
-    made = rows("ball_screens", game_id="game-of-the-request")
-    nothing = dict.fromkeys(made[0])
-    assert made == [
+    screens = rows("ball_screens", game_id="game-of-the-request")
+    nulls = dict.fromkeys(screens[0])
+    assert screens == [
         keys | {
             "event_id": "b-1", "timestamp": at(1700000001000), "end_timestamp": at(1700000003000), "team_possession_id": "tp-1",
             "corrected": False, "ball_handler_player_id": 461, "ball_handler_defender_player_id": 471, "screener_player_ids": [462, 463],
@@ -400,25 +400,25 @@ def test_ball_screens() -> None:
             "team_id": 46, "defender_team_id": 47, "screener_x": -1.0, "screener_y": 7000.5, "wing": 1, "video_time_mark_start": "00:10",
             "start_game_clock": "07:00.0", "start_game_clock_s": 420.0, "end_game_clock": "06:58.0", "end_game_clock_s": 418.0,
             "start_shot_clock": "05.0", "start_shot_clock_s": 5.0, "end_shot_clock": "03.0", "end_shot_clock_s": 3.0},
-        nothing | keys | {
+        nulls | keys | {
             "event_id": "b-2", "timestamp": at(1700000009000), "corrected": True, "ball_handler_player_id": 471,
             "screener_player_ids": [472], "screener_defender_player_ids": [], "offensive_actions": {}, "team_id": 47,
             "defender_team_id": 46, "wing": 2},
-        nothing | {"event_id": "b-3", "game_id": "game-of-the-request"},
+        nulls | {"event_id": "b-3", "game_id": "game-of-the-request"},
     ]  # fmt: skip
 
 
 def test_videos() -> None:
-    made = rows("videos", game_id="game-of-the-request")
-    nothing = dict.fromkeys(made[0]) | {"game_id": "game-of-the-request"}
-    assert made == [
-        nothing | {
+    videos = rows("videos", game_id="game-of-the-request")
+    nulls = dict.fromkeys(videos[0]) | {"game_id": "game-of-the-request"}
+    assert videos == [
+        nulls | {
             "session_id": "s-1", "hls_file": "https://videos.example/1.m3u8", "hls_video_start_timestamp": at(1700000000000), "hls_start_offset": 12.5,
             "hls_video_delay_ms": 1500.0, "hls_duration": 20.0, "period": "H1", "event_start_timestamp": at(1700000011000),
             "event_end_timestamp": at(1700000031000), "start_game_clock_ms": 1190000.0, "end_game_clock_ms": 1170000.0, "source": "POSSESSION",
             "team_id": 46, "player_id": 461, "facility_id": "f-1"},
-        nothing,
-        nothing,
+        nulls,
+        nulls,
     ]  # fmt: skip
 
 
@@ -454,7 +454,7 @@ def test_details_and_shots_of_a_catch_up() -> None:
             "hoop_to_event_y": 4884.0, "clip_id": None, "classification": "TWO_POINT_MAKE", "description": "Ada Bell made",
             "base_stats": "FG", "actual_stats": "FG2", "player_id": 461}]  # fmt: skip
     assert rows("catch_up", "shots", game_id="game-of-the-request") == [
-        MADE | clocks | {"occurred_at": at(1700000001000), "hoop_player_x": -3161.0, "distance_cm": pytest.approx(581.7678, abs=1e-4),
+        MADE_SHOT | clocks | {"occurred_at": at(1700000001000), "hoop_player_x": -3161.0, "distance_cm": pytest.approx(581.7678, abs=1e-4),
                          "attributes": ["OTD"], "defender_ids": [471]},
         NOWHERE | NO_CLOCKS | {
             "session_id": "s-2", "game_id": "game-of-the-request", "team_id": 47, "player_id": 471, "occurred_at": at(1700000900000),
@@ -501,20 +501,20 @@ def test_possessions_of_a_catch_up_are_of_the_session_in_their_link() -> None:
 
 def test_a_possession_of_a_game_that_no_link_puts_into_a_session_is_an_error_of_its_table_alone() -> None:
     body = b'{"shots": [{"t": 1}], "possessions": [{"id": 46, "possessions": [{"period": "H1"}]}]}'
-    made = sideline.Payload.from_bytes("catch_up", body, game_id="game-1")
+    catch_up = sideline.Payload.from_bytes("catch_up", body, game_id="game-1")
     with pytest.raises(sideline.DecodeError, match="session_id of possessions"):
-        made.table("possessions")
-    assert made.table("shots").num_rows == 1
+        catch_up.table("possessions")
+    assert catch_up.table("shots").num_rows == 1
 
 
 def test_players_of_a_broadcast_roster() -> None:
     images = ["image_light", "image_dark", "image_light_transparent", "image_dark_transparent", "headshot_light", "headshot_dark",
               "headshot_transparent", "image_profile"]  # fmt: skip
-    nothing = dict.fromkeys([*images, "display_name", "is_starter", "is_scout", "reference_id", "profile_image_link"])
+    nulls = dict.fromkeys([*images, "display_name", "is_starter", "is_scout", "reference_id", "profile_image_link"])
     assert rows("broadcast_roster") == [
-        nothing | {"team_id": 46, "player_id": 461, "first_name": "Ada", "last_name": "Bell", "jersey_number": 0,
+        nulls | {"team_id": 46, "player_id": 461, "first_name": "Ada", "last_name": "Bell", "jersey_number": 0,
                    "jersey_number_str": "00", "position": "C", "is_active": None, "sensor": 100630},
-        nothing | {"team_id": 46, "player_id": 462, "first_name": "Zoë", "last_name": None, "jersey_number": 12,
+        nulls | {"team_id": 46, "player_id": 462, "first_name": "Zoë", "last_name": None, "jersey_number": 12,
                    "jersey_number_str": "12", "position": None, "is_active": False, "sensor": None},
     ]  # fmt: skip
     assert rows("broadcast_roster", "special_services") == [

@@ -87,7 +87,7 @@ def test_the_html_of_a_payload_shows_the_first_rows_of_its_first_table() -> None
 
 
 @pytest.mark.parametrize(
-    ("payload", "shown"),
+    ("payload", "pattern"),
     [
         (sideline.Payload.from_bytes("game_events", b"{}"), "none: use to_dict()"),
         (sideline.Payload.from_bytes("teams", b'{"teams": [{"id": "x"}]}'), r"\$.teams\[0\].id"),
@@ -95,14 +95,14 @@ def test_the_html_of_a_payload_shows_the_first_rows_of_its_first_table() -> None
     ],
     ids=["no table", "undecodable", "empty"],
 )
-def test_the_html_of_a_payload_without_rows_says_so(payload: sideline.Payload, shown: str) -> None:
-    assert re.search(shown, html.unescape(payload._repr_html_()))
+def test_the_html_of_a_payload_without_rows_says_so(payload: sideline.Payload, pattern: str) -> None:
+    assert re.search(pattern, html.unescape(payload._repr_html_()))
 
 
 def test_schemas_have_a_short_repr() -> None:
-    shown = repr(sideline.SCHEMAS)
-    assert shown.startswith(f"<sideline.SCHEMAS: {len(sideline.SCHEMAS)} tables: teams, players,")
-    assert len(shown) < 600
+    text = repr(sideline.SCHEMAS)
+    assert text.startswith(f"<sideline.SCHEMAS: {len(sideline.SCHEMAS)} tables: teams, players,")
+    assert len(text) < 600
     assert list(sideline.SCHEMAS) == [schema.name for schema in sideline.SCHEMAS.values()]
     assert "teams" in sideline.SCHEMAS and "no such" not in sideline.SCHEMAS and 7 not in sideline.SCHEMAS
     with pytest.raises(TypeError):
@@ -126,7 +126,7 @@ def test_every_public_module_says_which_names_are_its_own(name: str) -> None:
         require(*PLOT, extra="plot")
     module = import_module(name)
     assert module.__all__
-    assert all(hasattr(module, one) for one in module.__all__)
+    assert all(hasattr(module, public_name) for public_name in module.__all__)
     assert not {"Any", "Iterable", "TypeVar", "TYPE_CHECKING"} & set(module.__all__)
 
 

@@ -58,19 +58,19 @@ def streams(notebook: Any) -> set[str]:
     return {output["name"] for cell in code(notebook) for output in cell.outputs if output["output_type"] == "stream"}
 
 
-def changed(before: str, after: str) -> float:
+def measure_change(before: str, after: str) -> float:
     """The share of a picture's pixels that are others: letters differ a little from machine to machine."""
-    one, other = (image.imread(io.BytesIO(base64.b64decode(picture)), format="png") for picture in (before, after))
-    assert one.shape == other.shape
-    return float((np.abs(one - other).max(axis=2) > 0.3).mean())
+    first, second = (image.imread(io.BytesIO(base64.b64decode(picture)), format="png") for picture in (before, after))
+    assert first.shape == second.shape
+    return float((np.abs(first - second).max(axis=2) > 0.3).mean())
 
 
 def test_each_has_a_number_of_its_own_and_the_page_of_notebooks_has_them_all() -> None:
     numbers = [int(path.name[:2]) for path in NOTEBOOKS]
     assert numbers == list(range(1, len(numbers) + 1))
     assert len(numbers) <= 12
-    listed = re.findall(r"\]\((\S+\.ipynb)\)", (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8"))
-    assert listed == [path.name for path in NOTEBOOKS]
+    links = re.findall(r"\]\((\S+\.ipynb)\)", (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8"))
+    assert links == [path.name for path in NOTEBOOKS]
 
 
 def test_all_begin_with_the_same_three_lines() -> None:
@@ -102,14 +102,14 @@ def test_committed_notebooks_were_run_and_are_small(path: Path) -> None:
 
 @pytest.mark.parametrize("path", RUNNABLE)
 def test_a_run_gives_the_committed_outputs(path: Path, tmp_path: Path) -> None:
-    committed, now = read(path), run(path, tmp_path)
-    for old, new in zip(code(committed), code(now), strict=True):
+    reference, now = read(path), run(path, tmp_path)
+    for old, new in zip(code(reference), code(now), strict=True):
         assert RUNNER["shape"](new) == RUNNER["shape"](old), f"run make notebooks; the cell is\n{new.source}"
         for before, after in zip(RUNNER["pictures"](old), RUNNER["pictures"](new), strict=True):
-            assert changed(before, after) < 0.005, f"run make notebooks; the picture is of\n{new.source}"
+            assert measure_change(before, after) < 0.005, f"run make notebooks; the picture is of\n{new.source}"
     assert streams(now) <= {"stdout"}, "a warning"
     with sideline.Simulator(seed=7, teams=4, games=24) as same:
-        for notebook in (committed, now):
+        for notebook in (reference, now):
             assert same.secret not in outputs(notebook)
             assert same.api_key not in outputs(notebook)
 
@@ -133,12 +133,12 @@ def test_notebooks_use_the_service_of_the_environment_and_show_no_secret(names: 
         service.credentials.add("canary", SECRET)
         for name, value in {**service.environ, "SIDELINE_USERNAME": "canary", "SIDELINE_SECRET": SECRET}.items():
             monkeypatch.setenv(name, value)
-        shown = outputs(run(tmp_path / "all.ipynb", tmp_path))
-        assert service.base_url in shown
-        asked = {seen.path for seen in service.requests}
-        assert SECRET not in shown
-        assert service.api_key not in shown
-    assert {"/v1/data/teams", "/v1/data/schedule/games", "/v1/data/sensors/locations"} <= asked
+        text = outputs(run(tmp_path / "all.ipynb", tmp_path))
+        assert service.base_url in text
+        paths = {seen.path for seen in service.requests}
+        assert SECRET not in text
+        assert service.api_key not in text
+    assert {"/v1/data/teams", "/v1/data/schedule/games", "/v1/data/sensors/locations"} <= paths
 
 
 @pytest.mark.parametrize("path", [path for path in NOTEBOOKS if path.stem.endswith("_a_live_game")], ids=lambda path: path.stem)
@@ -149,9 +149,9 @@ def test_without_a_current_game_the_notebook_says_so_and_plays_a_simulated_one(p
             monkeypatch.setenv(name, value)
         notebook = run(path, tmp_path)
         assert [seen.path for seen in service.requests] == ["/v1/data/schedule/games"]
-    shown = outputs(notebook)
-    assert "No game is going on now. The cells below play a simulated one." in shown
-    assert "1001" in shown
+    text = outputs(notebook)
+    assert "No game is going on now. The cells below play a simulated one." in text
+    assert "1001" in text
 
 
 def test_a_cell_that_shows_something_else_is_seen() -> None:
@@ -161,6 +161,6 @@ def test_a_cell_that_shows_something_else_is_seen() -> None:
     assert RUNNER["shape"](cell) == RUNNER["shape"](other)
     other.outputs[0]["text"] = "8 rows at http://127.0.0.1:4711"
     assert RUNNER["shape"](cell) != RUNNER["shape"](other)
-    for one in (cell, other):
-        one.metadata["tags"] = ["volatile"]
+    for volatile_cell in (cell, other):
+        volatile_cell.metadata["tags"] = ["volatile"]
     assert RUNNER["shape"](cell) == RUNNER["shape"](other)

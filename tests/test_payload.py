@@ -99,39 +99,39 @@ def test_numbers_and_texts_are_read_as_python_reads_them() -> None:
     assert sideline.Payload.from_bytes("get", body.encode()).to_dict() == json.loads(body)
 
 
-@pytest.mark.parametrize("broken", [b"", b'{"a": ', b'{"a": 01}', b"{'a': 1}", b'{"a": NaN}', b'{"a": 1} x', b'"\xff"'])
-def test_invalid_json_is_a_decode_error(broken: bytes) -> None:
-    payload = sideline.Payload.from_bytes("teams", broken)
+@pytest.mark.parametrize("body", [b"", b'{"a": ', b'{"a": 01}', b"{'a': 1}", b'{"a": NaN}', b'{"a": 1} x', b'"\xff"'])
+def test_invalid_json_is_a_decode_error(body: bytes) -> None:
+    payload = sideline.Payload.from_bytes("teams", body)
     for read in (payload.to_dict, payload.keys, lambda: len(payload)):
-        with pytest.raises(sideline.DecodeError) as caught:
+        with pytest.raises(sideline.DecodeError) as excinfo:
             read()
-        assert 0 <= caught.value.offset <= len(broken)
-        assert caught.value.path.startswith("$")
+        assert 0 <= excinfo.value.offset <= len(body)
+        assert excinfo.value.path.startswith("$")
 
 
 def test_a_decode_error_of_the_dict_names_the_place() -> None:
     body = b'{"teams": [{"id": 46}, {"id": nul}]}'
-    with pytest.raises(sideline.DecodeError) as caught:
+    with pytest.raises(sideline.DecodeError) as excinfo:
         sideline.Payload.from_bytes("teams", body).to_dict()
-    assert caught.value.path == "$.teams[1].id"
-    assert str(caught.value.offset) in str(caught.value)
+    assert excinfo.value.path == "$.teams[1].id"
+    assert str(excinfo.value.offset) in str(excinfo.value)
 
 
 def test_a_byte_order_mark_is_no_content() -> None:
     payload = sideline.Payload.from_bytes("teams", b"\xef\xbb\xbf" + BODY)
     assert payload.to_dict() == json.loads(BODY)
     assert payload.table().num_rows == 1
-    with pytest.raises(sideline.DecodeError) as caught:
+    with pytest.raises(sideline.DecodeError) as excinfo:
         sideline.Payload.from_bytes("teams", b'\xef\xbb\xbf{"a": x}').to_dict()
-    assert caught.value.offset == 9
+    assert excinfo.value.offset == 9
 
 
 def test_an_operation_without_tables_names_to_dict(client: sideline.Client) -> None:
     payload = client.broadcast_teams()
     assert payload.tables == []
-    for ask in (payload.table, payload.to_arrow, payload.to_polars, payload.to_pandas, payload.unknown_fields):
+    for read in (payload.table, payload.to_arrow, payload.to_polars, payload.to_pandas, payload.unknown_fields):
         with pytest.raises(ValueError, match=r"to_dict\(\)"):
-            ask()
+            read()
 
 
 def test_an_unknown_table_or_column_names_those_there_are(payload: sideline.Payload) -> None:
@@ -152,21 +152,21 @@ def test_all_tables_are_those_that_are_read_one_by_one(path: Path) -> None:
     tables = payload.all_tables()
     assert list(tables) == payload.tables
     for name, table in tables.items():
-        alone = sideline.Payload.from_bytes(path.stem, path.read_bytes(), **ids).table(name)
-        assert pa.table(table).equals(pa.table(alone), check_metadata=True)
+        single = sideline.Payload.from_bytes(path.stem, path.read_bytes(), **ids).table(name)
+        assert pa.table(table).equals(pa.table(single), check_metadata=True)
         assert (table.name, table.num_rows > 0) == (name, True)
 
 
 def test_a_fault_in_one_table_is_an_error_of_all_tables_and_of_it_alone() -> None:
     body = (GOLDEN / "possessions.json").read_bytes()
-    broken = body.replace(b'"player_id": 461', b'"player_id": "none"', 1)
-    assert broken != body
-    payload = sideline.Payload.from_bytes("possessions", broken, session_id="s-1")
+    damaged_body = body.replace(b'"player_id": 461', b'"player_id": "none"', 1)
+    assert damaged_body != body
+    payload = sideline.Payload.from_bytes("possessions", damaged_body, session_id="s-1")
     with pytest.raises(sideline.DecodeError) as together:
         payload.all_tables()
-    with pytest.raises(sideline.DecodeError) as alone:
+    with pytest.raises(sideline.DecodeError) as excinfo:
         payload.table("possession_events")
-    assert str(together.value) == str(alone.value)
+    assert str(together.value) == str(excinfo.value)
     assert payload.table("possessions").num_rows and payload.table("possession_players").num_rows
 
 
@@ -174,7 +174,7 @@ def test_unknown_fields_are_reported(payload: sideline.Payload) -> None:
     assert payload.unknown_fields() == ["teams[].new"]
 
 
-def test_it_says_what_it_is(client: sideline.Client, payload: sideline.Payload) -> None:
+def test_the_repr_and_the_html_describe_the_payload(client: sideline.Client, payload: sideline.Payload) -> None:
     assert repr(payload) == f"<sideline.Payload teams; {len(BODY)} bytes; tables: teams>"
     assert "200 http://127.0.0.1" in repr(client.teams())
     html = client.teams()._repr_html_()
@@ -184,35 +184,35 @@ def test_it_says_what_it_is(client: sideline.Client, payload: sideline.Payload) 
     assert "unknown fields" not in html
 
 
-def test_it_says_how_many_fields_no_table_has(service: sideline.Simulator) -> None:
+def test_the_html_has_the_number_of_unknown_fields(service: sideline.Simulator) -> None:
     service.faults.add("*/teams", status=200, body={"teams": [{"id": 1, "new": 1, "newer": 2}]}, times=1)
-    with service.client() as asks, pytest.warns(sideline.SchemaDriftWarning):
-        answer = asks.teams()
-    assert re.search(r"unknown fields</th><td[^>]*>2<", answer._repr_html_())
+    with service.client() as client, pytest.warns(sideline.SchemaDriftWarning):
+        payload = client.teams()
+    assert re.search(r"unknown fields</th><td[^>]*>2<", payload._repr_html_())
 
 
 def test_a_repeated_header_has_both_values(service: sideline.Simulator) -> None:
     service.faults.add("/v1/data/teams", headers=[("X-Odd", "1"), ("x-odd", "2"), ("X-Request-Id", ""), ("X-Request-Id", "b"), ("X-Request-Id", "c")])
-    with service.client() as asks:
-        answer = asks.teams()
-    assert (answer.headers["x-ODD"], answer.headers["x-request-id"], answer.request_id) == ("1, 2", ", b, c", "b")
-    assert list(answer.headers).count("x-odd") == 1
-    assert "repeated header" in (type(answer).headers.__doc__ or "")
+    with service.client() as client:
+        payload = client.teams()
+    assert (payload.headers["x-ODD"], payload.headers["x-request-id"], payload.request_id) == ("1, 2", ", b, c", "b")
+    assert list(payload.headers).count("x-odd") == 1
+    assert "repeated header" in (type(payload).headers.__doc__ or "")
 
 
 def test_a_response_travels_by_pickle(service: sideline.Simulator, client: sideline.Client) -> None:
     team = service.teams[0]["id"]
-    for sent in (
+    for payload in (
         client.team_events(team, "2026-10-01", "2026-11-01"),
         client.team_events(team, "2025-10-01", "2026-11-01"),
         sideline.Payload.from_bytes("stats", b'{"teams": []}', session_id="s"),
     ):
-        came = pickle.loads(pickle.dumps(sent))
+        copy = pickle.loads(pickle.dumps(payload))
         for name in ("raw", "operation", "status", "url", "request_id", "elapsed", "fetched_at", "tables"):
-            assert getattr(came, name) == getattr(sent, name), name
-        assert dict(came.headers) == dict(sent.headers)
-        assert [part.raw for part in came.parts] == [part.raw for part in sent.parts]
-        assert came.table().to_dicts() == sent.table().to_dicts()
+            assert getattr(copy, name) == getattr(payload, name), name
+        assert dict(copy.headers) == dict(payload.headers)
+        assert [part.raw for part in copy.parts] == [part.raw for part in payload.parts]
+        assert copy.table().to_dicts() == payload.table().to_dicts()
 
 
 def test_html_is_escaped() -> None:

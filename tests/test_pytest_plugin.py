@@ -13,7 +13,7 @@ import pytest
 PAGE = Path(__file__).parent.parent / "docs" / "testing.md"
 
 #: What a developer may have exported. Nothing of it may be used or shown.
-EXPORTED = {
+ENVIRONMENT = {
     "SIDELINE_USERNAME": "developer-canary",
     "SIDELINE_SECRET": "secret-canary",
     "SIDELINE_API_KEY": "key-canary",
@@ -34,7 +34,7 @@ class Project:
         (self.folder / "test_it.py").write_text(source, encoding="utf-8")
         command = [sys.executable, "-W", "error", "-m", "pytest", "-W", "error", "--strict-markers", "-p", "no:cacheprovider", "-rA", *options]
         plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "SIDELINE_"))}
-        done = subprocess.run(command, cwd=self.folder, env=plain | EXPORTED, capture_output=True, text=True, timeout=50)
+        done = subprocess.run(command, cwd=self.folder, env=plain | ENVIRONMENT, capture_output=True, text=True, timeout=50)
         text = done.stdout + done.stderr
         counts = {word.rstrip("s"): int(number) for number, word in re.findall(r"(\d+) (passed|failed|errors?)\b", text.splitlines()[-1])}
         assert counts == expected, text
@@ -80,12 +80,12 @@ def test_each_worker_has_one_simulator_and_each_marked_test_its_own(project: Pro
     project.pytest(SHARED, *(["-n", str(workers)] if workers else []), passed=26)
     shared = (project.folder / "shared.txt").read_text().splitlines()
     assert (len(shared), len(set(shared))) == (20, workers or 1)
-    own = [line.split()[1] for line in (project.folder / "own.txt").read_text().splitlines()]
-    assert len(own) == 6
-    assert not {line.split()[1] for line in shared} & set(own)
+    own_simulators = [line.split()[1] for line in (project.folder / "own.txt").read_text().splitlines()]
+    assert len(own_simulators) == 6
+    assert not {line.split()[1] for line in shared} & set(own_simulators)
 
 
-MARKED = """
+MARKER_TESTS = """
 import pytest, sideline
 
 pytestmark = pytest.mark.sideline(teams=4, games=8)
@@ -125,10 +125,10 @@ class TestMethods:
 
 
 def test_a_marked_test_has_a_season_of_its_size_and_its_faults(project: Project) -> None:
-    assert "test_methods_take_it\n" in project.pytest(MARKED, passed=7)
+    assert "test_methods_take_it\n" in project.pytest(MARKER_TESTS, passed=7)
 
 
-UNMARKED = """
+FIXTURE_TESTS = """
 import pytest
 
 seen = []
@@ -156,7 +156,7 @@ def test_and_does_not_harm_the_next(sideline_simulator, sideline_client, base):
 
 
 def test_the_shared_simulator_outlives_those_of_marked_tests_and_loses_its_faults(project: Project) -> None:
-    project.pytest(UNMARKED, passed=3)
+    project.pytest(FIXTURE_TESTS, passed=3)
 
 
 ASYNC = """
@@ -225,7 +225,7 @@ def test_a_fault_that_no_request_met_fails_its_test_unless_it_says_otherwise(pro
 
 
 @pytest.mark.parametrize(
-    ("marker", "says"),
+    ("marker", "message"),
     [
         ("team=4", "strict, not team"),
         ("4", "strict, not 4"),
@@ -234,9 +234,9 @@ def test_a_fault_that_no_request_met_fails_its_test_unless_it_says_otherwise(pro
         ("faults=[{'path': '*', 'stauts': 503}]", "stauts"),
     ],
 )
-def test_a_wrong_marker_is_an_error_that_names_it(project: Project, marker: str, says: str) -> None:
+def test_a_wrong_marker_is_an_error_that_names_it(project: Project, marker: str, message: str) -> None:
     source = f"import pytest\n@pytest.mark.sideline({marker})\ndef test_it(sideline_client): pass\n"
-    assert says in project.pytest(source, error=1)
+    assert message in project.pytest(source, error=1)
 
 
 def test_a_marker_that_would_have_no_effect_is_an_error(project: Project) -> None:

@@ -74,9 +74,9 @@ def call(client: sideline.Client, operation: str) -> sideline.Payload:
 
 
 def test_every_operation_with_tables_is_tried() -> None:
-    with pytest.raises(ValueError, match="it is one of") as caught:
+    with pytest.raises(ValueError, match="it is one of") as excinfo:
         sideline.Payload.from_bytes("?", b"")
-    names = str(caught.value).partition("one of ")[2].split(", ")
+    names = str(excinfo.value).partition("one of ")[2].split(", ")
     assert {name for name in names if sideline.Payload.from_bytes(name, b"").tables} - {"practice"} == set(OPERATIONS)
 
 
@@ -84,13 +84,13 @@ def test_every_operation_with_tables_is_tried() -> None:
 def test_a_body_without_its_root_raises_although_no_table_is_requested(bodies: Service, client: sideline.Client, operation: str) -> None:
     _, _, root, empty, holds_null = OPERATIONS[operation]
     key = root.removeprefix("$.")
-    wrong = [body for body in NO_DATA if body != empty and not (operation == "team_events" and body == [])]
-    wrong += [{**empty, key: value} for value in (None, 7) if root not in ("$", "$.id")] if isinstance(empty, dict) else []
-    for body in [*wrong, holds_null]:
+    invalid_bodies = [body for body in NO_DATA if body != empty and not (operation == "team_events" and body == [])]
+    invalid_bodies += [{**empty, key: value} for value in (None, 7) if root not in ("$", "$.id")] if isinstance(empty, dict) else []
+    for body in [*invalid_bodies, holds_null]:
         bodies.body = json.dumps(body).encode()
-        with pytest.raises(sideline.DecodeError) as caught:
+        with pytest.raises(sideline.DecodeError) as excinfo:
             call(client, operation)
-        error = caught.value
+        error = excinfo.value
         if body is not holds_null:
             assert error.path == root, body
         assert error.payload is not None
@@ -98,11 +98,11 @@ def test_a_body_without_its_root_raises_although_no_table_is_requested(bodies: S
         # The same of the body alone, in every table that reads that place.
         with pytest.raises(sideline.DecodeError):
             [error.payload.table(name) for name in error.payload.tables]
-        again = pickle.loads(pickle.dumps(error))
-        assert again.payload.raw == bodies.body
-        for of in (error, again):
-            assert of.url.startswith(bodies.server.base_url) and of.elapsed == error.payload.elapsed.total_seconds() > 0
-            assert (of.method, of.attempts, bool(of.advice)) == ("GET", 1, True)
+        copy = pickle.loads(pickle.dumps(error))
+        assert copy.payload.raw == bodies.body
+        for exception in (error, copy):
+            assert exception.url.startswith(bodies.server.base_url) and exception.elapsed == error.payload.elapsed.total_seconds() > 0
+            assert (exception.method, exception.attempts, bool(exception.advice)) == ("GET", 1, True)
     bodies.body = json.dumps(empty).encode()
     assert call(client, operation).table().num_rows == 0
 
@@ -129,16 +129,16 @@ def test_an_error_document_in_a_200_is_that_error(bodies: Service, client: sidel
     classes |= {429: sideline.RateLimited, 500: sideline.ServerError, 503: sideline.ServerError}
     for status, kind in classes.items():
         bodies.body = json.dumps({**SERVICE_ERROR, "status": status}).encode()
-        with pytest.raises(kind) as caught:
+        with pytest.raises(kind) as excinfo:
             call(client, operation)
-        error = caught.value
+        error = excinfo.value
         assert isinstance(error, sideline.ApiError)
         assert (type(error), error.status, error.message, error.request_id) == (kind, status, "general system error", "0b6dfd45")
         assert error.payload is not None and error.payload.raw == bodies.body
     bodies.body = json.dumps(GATEWAY_ERROR).encode()
-    with pytest.raises(sideline.ApiError, match="API rate limit exceeded") as caught:
+    with pytest.raises(sideline.ApiError, match="API rate limit exceeded") as excinfo:
         call(client, operation)
-    assert type(caught.value) is sideline.ApiError and caught.value.payload is not None
+    assert type(excinfo.value) is sideline.ApiError and excinfo.value.payload is not None
 
 
 def test_a_coroutine_raises_the_same(bodies: Service) -> None:
@@ -148,14 +148,14 @@ def test_a_coroutine_raises_the_same(bodies: Service) -> None:
 
     for body, kind in [(b"{}", sideline.DecodeError), (json.dumps(SERVICE_ERROR).encode(), sideline.ServerError)]:
         bodies.body = body
-        with pytest.raises(kind) as caught:
+        with pytest.raises(kind) as excinfo:
             asyncio.run(stats())
-        assert caught.value.payload.raw == body
+        assert excinfo.value.payload.raw == body
 
 
 def test_transient_errors_are_retried(bodies: Service) -> None:
-    answers = iter([json.dumps({**SERVICE_ERROR, "status": 503}), '{"teams": []}'])
-    with server(lambda _: (200, {}, next(answers).encode())) as running, sideline.Client(username="a", secret="b", base_url=running.base_url) as client:
+    responses = iter([json.dumps({**SERVICE_ERROR, "status": 503}), '{"teams": []}'])
+    with server(lambda _: (200, {}, next(responses).encode())) as running, sideline.Client(username="a", secret="b", base_url=running.base_url) as client:
         assert client.teams().table().num_rows == 0
     assert len(running.asked) == 2
 
@@ -175,24 +175,24 @@ def test_operations_without_tables_and_data_with_a_message_are_left_alone(bodies
 
 def test_a_root_at_the_end_of_a_large_body_is_missed_too(bodies: Service, client: sideline.Client) -> None:
     bodies.body = b'{"teams":[' + b'{"id":1},' * 100_000 + b"null]}"
-    with pytest.raises(sideline.DecodeError) as caught:
+    with pytest.raises(sideline.DecodeError) as excinfo:
         client.teams()
-    assert caught.value.path == "$.teams[100000]"
+    assert excinfo.value.path == "$.teams[100000]"
     bodies.body = b'{"x":[' + b'{"id":1},' * 100_000 + b'{}],"teams":null}'
-    with pytest.raises(sideline.DecodeError) as caught:
+    with pytest.raises(sideline.DecodeError) as excinfo:
         client.teams()
-    assert caught.value.path == "$.teams"
+    assert excinfo.value.path == "$.teams"
 
 
 def test_in_a_batch_it_is_a_failed_unit_with_its_payload(bodies: Service) -> None:
-    wrong = {"root": {}, "null": None, "service": SERVICE_ERROR, "missing": {**SERVICE_ERROR, "status": 404}, "gateway": GATEWAY_ERROR}
+    failures = {"root": {}, "null": None, "service": SERVICE_ERROR, "missing": {**SERVICE_ERROR, "status": 404}, "gateway": GATEWAY_ERROR}
 
-    def answer(asked: Any) -> Any:
-        session = asked.target.split("/")[4]
-        return as_json(wrong.get(session, {"teams": []}))
+    def respond(request: Any) -> Any:
+        session = request.target.split("/")[4]
+        return as_json(failures.get(session, {"teams": []}))
 
-    with server(answer) as running, sideline.Client(username="a", secret="b", base_url=running.base_url, max_retries=0) as client:
-        batch = client.stats([*wrong, "good"], on_error="keep")
+    with server(respond) as running, sideline.Client(username="a", secret="b", base_url=running.base_url, max_retries=0) as client:
+        batch = client.stats([*failures, "good"], on_error="keep")
         assert batch.counts == {"fetched": 0, "empty": 1, "forbidden": 0, "missing": 0, "failed": 5}
         assert [type(error) for error in batch.errors.values()] == [
             sideline.DecodeError,
@@ -202,30 +202,30 @@ def test_in_a_batch_it_is_a_failed_unit_with_its_payload(bodies: Service) -> Non
             sideline.ApiError,
         ]
         units = {unit.id: unit for unit in batch._units}
-        for session, body in wrong.items():
+        for session, body in failures.items():
             payload = units[session].payload
             assert payload is not None and json.loads(payload.raw) == body
             assert batch.errors[session].payload is payload  # type: ignore[attr-defined]
         assert len(batch) == 1
         with pytest.raises(sideline.IncompleteError):
-            client.stats([*wrong, "good"])
+            client.stats([*failures, "good"])
 
 
 def test_one_part_without_its_root_fails_the_call(bodies: Service) -> None:
     """Joined with the others it would leave no trace."""
-    answers = {"0": b'{"events":[]}', "1": b'{"events":null}'}
-    with server(lambda _: (200, {}, answers[str(min(len(running.asked) - 1, 1))])) as running:
+    responses = {"0": b'{"events":[]}', "1": b'{"events":null}'}
+    with server(lambda _: (200, {}, responses[str(min(len(running.asked) - 1, 1))])) as running:
         client = sideline.Client(username="a", secret="b", base_url=running.base_url, max_retries=0, max_concurrency=1)
-        with client, pytest.raises(sideline.DecodeError) as caught:
+        with client, pytest.raises(sideline.DecodeError) as excinfo:
             client.team_events(46, "2026-01-01", "2026-12-01")
-    assert caught.value.payload is not None and caught.value.payload.raw == answers["1"]
+    assert excinfo.value.payload is not None and excinfo.value.payload.raw == responses["1"]
 
 
 def test_a_body_that_is_not_json_is_kept_beside_its_error() -> None:
     with server(lambda _: (200, {"content-type": "text/html"}, b"<html>Log in")) as running:
-        with sideline.Client(username="a", secret="b", base_url=running.base_url) as client, pytest.raises(sideline.DecodeError) as caught:
+        with sideline.Client(username="a", secret="b", base_url=running.base_url) as client, pytest.raises(sideline.DecodeError) as excinfo:
             client.teams()
-    assert caught.value.payload is not None and caught.value.payload.raw == b"<html>Log in"
+    assert excinfo.value.payload is not None and excinfo.value.payload.raw == b"<html>Log in"
 
 
 def test_the_coverage_of_a_batch_has_its_units_and_the_service_s_time(bodies: Service, client: sideline.Client) -> None:

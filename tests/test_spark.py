@@ -59,13 +59,13 @@ def source(**options: str) -> Any:
 
 def rows(**options: str) -> list[dict[str, Any]]:
     """The results of a read's tasks: each part is pickled."""
-    made = source(**options)
-    reader = made.reader(made.schema())
-    found = []
+    data_source = source(**options)
+    reader = data_source.reader(data_source.schema())
+    dicts = []
     for part in pickle.loads(pickle.dumps(reader.partitions())):
         for batch in pickle.loads(pickle.dumps(reader)).read(part):
-            found += batch.to_pylist()
-    return found
+            dicts += batch.to_pylist()
+    return dicts
 
 
 def test_spark_finds_the_data_source_by_its_name(client: sideline.Client) -> None:
@@ -96,16 +96,16 @@ def test_options_narrow_the_plan_and_limit_its_requests(second: Service, client:
     game = second.season.games[0]
     of_game = rows(table="shots", game_ids=game.id)
     assert of_game == [row for row in rows(table="shots", **RANGE) if row["game_id"] == game.id]
-    both = rows(table="shots", team_ids=f"{game.home_id}, {game.away_id}", **RANGE)
-    assert {row["game_id"] for row in both} >= {game.id}
+    of_teams = rows(table="shots", team_ids=f"{game.home_id}, {game.away_id}", **RANGE)
+    assert {row["game_id"] for row in of_teams} >= {game.id}
     first = [row for row in of_game if row["session_id"] == game.sessions[0].id]
     assert rows(table="shots", session_ids=game.sessions[0].id) == [{**row, "game_id": None} for row in first]
     path = tmp_path / "plan.json"
     path.write_text(client.plan("shots", game_ids=[game.id]).to_json(), encoding="utf-8")
     assert rows(plan=str(path)) == of_game
-    made = source(table="shots", parts="4", tasks="2", requests_per_second="40", max_concurrency="3", **RANGE)
-    services = [share.value.plan.service for share in made.reader(made.schema()).partitions()]
-    assert {(one["requests_per_second"], one["max_concurrency"]) for one in services} == {(20.0, 3)}
+    data_source = source(table="shots", parts="4", tasks="2", requests_per_second="40", max_concurrency="3", **RANGE)
+    services = [share.value.plan.service for share in data_source.reader(data_source.schema()).partitions()]
+    assert {(service["requests_per_second"], service["max_concurrency"]) for service in services} == {(20.0, 3)}
     assert rows(table="shots", start="1600000000000", end="1600000001000") == []
 
 
@@ -140,14 +140,14 @@ def test_an_archive_is_read_through(second: Service, client: sideline.Client, tm
 def test_a_plan_without_units_is_read_as_spark_does() -> None:
     from pyspark.sql.datasource import InputPartition
 
-    made = source(table="shots", start="2020-01-01", end="2020-01-02")
-    reader = made.reader(made.schema())
+    data_source = source(table="shots", start="2020-01-01", end="2020-01-02")
+    reader = data_source.reader(data_source.schema())
     assert reader.partitions() == []
     assert list(reader.read(InputPartition(None))) == []
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"table": "shots", "secret": "x"}, "SIDELINE_SECRET"),
         ({"table": "shots", "API_KEY": "x"}, "SIDELINE_SECRET"),
@@ -168,20 +168,20 @@ def test_a_plan_without_units_is_read_as_spark_does() -> None:
         ({"table": "shots", "team_ids": "", "archive": "season", **RANGE}, "which names no id"),
     ],
 )
-def test_impossible_options_are_refused_with_what_to_write(options: dict[str, str], said: str) -> None:
-    with pytest.raises(ValueError, match=said) as caught:
+def test_impossible_options_are_refused_with_what_to_write(options: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as excinfo:
         rows(**options)
-    assert "'x'" not in str(caught.value) or "must be" in str(caught.value)
+    assert "'x'" not in str(excinfo.value) or "must be" in str(excinfo.value)
 
 
 def test_a_schema_of_other_types_is_refused() -> None:
     from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-    made = source(table="shots", **RANGE)
+    data_source = source(table="shots", **RANGE)
     for name, kind in (("points", StringType()), ("nope", LongType())):
         with pytest.raises(ValueError, match=f"{name} as"):
-            made.reader(StructType([StructField(name, kind)]))
-    reader = made.reader(StructType([StructField("points", LongType())]))
+            data_source.reader(StructType([StructField(name, kind)]))
+    reader = data_source.reader(StructType([StructField("points", LongType())]))
     [batch, *_] = reader.read(reader.partitions()[0])
     assert batch.schema.names == ["points"]
 
@@ -228,8 +228,8 @@ def test_a_frame_of_a_session_is_right_however_it_is_used(spark: Any, second: Se
     count = len(second.truth()["shots"])
     game = second.season.games[0]
     of_game = len(second.truth(game_ids=[game.id])["shots"])
-    one = frame.filter(frame.game_id == game.id)
-    assert (one.count(), one.union(frame).count(), frame.count()) == (of_game, count + of_game, count)
+    of_one_game = frame.filter(frame.game_id == game.id)
+    assert (of_one_game.count(), of_one_game.union(frame).count(), frame.count()) == (of_game, count + of_game, count)
 
     plan = client.plan("stat_events", **RANGE)
     [part] = plan.split(1)
@@ -244,7 +244,7 @@ def test_a_frame_of_a_session_is_right_however_it_is_used(spark: Any, second: Se
     assert sorted(row["status"] for row in bodies.select("status").collect()) == [*["fetched"] * (len(plan) - 1), "missing"]
     second.faults.clear()
     second.requests.clear()
-    decoded = sideline.spark.decode(bodies, "stat_events")
-    assert decoded.count() == len([row for row in eager if row["session_id"] != plan._units[0].session_id])
+    occurrences = sideline.spark.decode(bodies, "stat_events")
+    assert occurrences.count() == len([row for row in eager if row["session_id"] != plan._units[0].session_id])
     assert len(second.requests) == 0
     assert sideline.spark.read(spark, plan.only(game_ids=[])).count() == 0
