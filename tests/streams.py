@@ -32,7 +32,7 @@ class Server:
         return sideline.AsyncClient(api_key="canary-key", broadcast_base_url=self.base_url)
 
     def hold(self, connection: socket.socket) -> None:
-        """Sends nothing more, until the client goes."""
+        """Send nothing more until the client closes the connection."""
         with suppress(OSError):
             connection.recv(1)
         self.closed.set()
@@ -42,12 +42,12 @@ def send(data: bytes) -> Connection:
     return lambda connection: connection.sendall(HEAD + data)
 
 
-def numbered(count: int, first: int = 0) -> bytes:
+def numbered_events(count: int, first: int = 0) -> bytes:
     return b"".join(b'id: %d\ndata: {"n":%d}\n\n' % (n, n) for n in range(first, first + count))
 
 
 def then_hold(data: bytes) -> Connection:
-    """Sends, then keeps the connection until the client goes."""
+    """Send the data, then keep the connection open until the client closes it."""
 
     def connection(to: socket.socket) -> None:
         to.sendall(HEAD + data)
@@ -59,7 +59,7 @@ def then_hold(data: bytes) -> Connection:
 @contextmanager
 def server(scripts: Sequence[Callable[[Server], Connection] | Connection]) -> Iterator[Server]:
     listening = socket.create_server(("127.0.0.1", 0))
-    made = Server(f"http://127.0.0.1:{listening.getsockname()[1]}")
+    service = Server(f"http://127.0.0.1:{listening.getsockname()[1]}")
     open_now: list[socket.socket] = []
 
     def serve(connection: socket.socket, script: Connection) -> None:
@@ -70,7 +70,7 @@ def server(scripts: Sequence[Callable[[Server], Connection] | Connection]) -> It
                 if not more:
                     return
                 data += more
-            made.requests.append(data)
+            service.requests.append(data)
             script(connection)
 
     def accept() -> None:
@@ -88,7 +88,7 @@ def server(scripts: Sequence[Callable[[Server], Connection] | Connection]) -> It
     thread = threading.Thread(target=accept, daemon=True)
     thread.start()
     try:
-        yield made
+        yield service
     finally:
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSI
 GAMES = {"schedule": ["--schedule-id", "g1"], "game": ["--game-id", "g1"]}
 
 
-def started(command: str, game: str, service: Service, tmp_path: Path, *more: str) -> subprocess.Popen[str]:
+def start_command(command: str, game: str, service: Service, tmp_path: Path, *more: str) -> subprocess.Popen[str]:
     arguments = [*GAMES[game], *more, *([str(tmp_path / "game.journal")] if command == "record" else [])]
     env = {**os.environ, **service.environ}
     return subprocess.Popen([sys.executable, "-m", "sideline", command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
@@ -29,7 +29,7 @@ def test_refused_credentials_end_the_command_with_1(command: str, game: str, tmp
     with Service(seed=3) as service:
         service.live.refuse(403, body={"message": "Forbidden"})
         service.faults.add("subscription_token", status=403, body={"message": "Forbidden"})
-        with started(command, game, service, tmp_path) as running:
+        with start_command(command, game, service, tmp_path) as running:
             _, errors = running.communicate(timeout=100)
     assert running.returncode == 1
     assert "403" in errors
@@ -39,9 +39,9 @@ def test_refused_credentials_end_the_command_with_1(command: str, game: str, tmp
 def test_a_lasting_refusal_exits_with_1_when_the_command_is_stopped(command: str, tmp_path: Path) -> None:
     with Service(seed=3) as service:
         service.live.refuse(404)
-        with started(command, "schedule", service, tmp_path) as running:
+        with start_command(command, "schedule", service, tmp_path) as running:
             assert running.stderr is not None
-            # It says so at once, and goes on.
+            # It reports the refusal at once and keeps running.
             first = next(line for line in running.stderr if "404" in line)
             running.send_signal(signal.SIGINT)
             _, errors = running.communicate(timeout=100)
@@ -54,7 +54,7 @@ def test_a_lasting_refusal_exits_with_1_when_the_command_is_stopped(command: str
 @pytest.mark.parametrize(("command", "more"), [("live", ["--json"]), ("live", []), ("record", [])])
 def test_a_stream_that_received_data_exits_with_0_even_if_it_then_fails(command: str, more: list[str], tmp_path: Path) -> None:
     with Service(seed=3) as service:
-        with started(command, "schedule", service, tmp_path, *more) as running:
+        with start_command(command, "schedule", service, tmp_path, *more) as running:
             service.live.wait_for_connections(1, timeout=100)
             service.live.send_event({"name": "\x1b[31mred"})
             service.live.refuse(404)

@@ -31,7 +31,7 @@ LAST = b"\x81\x08the last"
 class Frames:
     """What a client sent on one connection: opcodes and payloads."""
 
-    sent: list[tuple[int, bytes]] = field(default_factory=list)
+    received_frames: list[tuple[int, bytes]] = field(default_factory=list)
     has_ended: threading.Event = field(default_factory=threading.Event)
 
 
@@ -56,22 +56,22 @@ def read_frames(connection: socket.socket, into: Frames) -> None:
             assert length < 126
             mask = exactly(connection, 4)
             payload = bytes(byte ^ mask[at % 4] for at, byte in enumerate(exactly(connection, length)))
-            into.sent.append((first & 0xF, payload))
+            into.received_frames.append((first & 0xF, payload))
     into.has_ended.set()
 
 
 def accept_of(head: bytes) -> str:
     """The answer to a request's key. Checks the request (RFC 6455, 4.1)."""
-    asked = headers(head)
+    request_headers = headers(head)
     assert head.startswith(b"GET /live/v2/games?")
     assert head.split(b"\r\n")[0].endswith(b" HTTP/1.1")
-    assert asked["upgrade"].lower() == "websocket"
-    assert asked["connection"].lower() == "upgrade"
-    assert asked["sec-websocket-version"] == "13"
-    assert "sec-websocket-extensions" not in asked
-    assert len(base64.b64decode(asked["sec-websocket-key"], validate=True)) == 16
+    assert request_headers["upgrade"].lower() == "websocket"
+    assert request_headers["connection"].lower() == "upgrade"
+    assert request_headers["sec-websocket-version"] == "13"
+    assert "sec-websocket-extensions" not in request_headers
+    assert len(base64.b64decode(request_headers["sec-websocket-key"], validate=True)) == 16
     guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-    return base64.b64encode(hashlib.sha1((asked["sec-websocket-key"] + guid).encode()).digest()).decode()
+    return base64.b64encode(hashlib.sha1((request_headers["sec-websocket-key"] + guid).encode()).digest()).decode()
 
 
 def pieces(wire: bytes, way: str) -> list[bytes]:
@@ -85,7 +85,7 @@ def server(case: Case, way: str) -> Iterator[tuple[int, list[Frames]]]:
     """Plays a case on the first connection, and the last message on each later one."""
     listening = socket.create_server(("127.0.0.1", 0))
     frames: list[Frames] = []
-    opened: list[socket.socket] = []
+    connections: list[socket.socket] = []
     is_lost = "lost" in case["expected"] or "refused" in case["expected"]
 
     def serve(connection: socket.socket, is_first: bool, into: Frames) -> None:
@@ -103,7 +103,7 @@ def server(case: Case, way: str) -> Iterator[tuple[int, list[Frames]]]:
                 for piece in pieces(data(case["input"]) if is_first else b"", way):
                     connection.sendall(piece)
             if is_first and "end" in case:
-                # Afterwards, so that what was sent has arrived.
+                # Afterwards, so that the data has arrived.
                 time.sleep(0.02)
                 if case["end"] == "reset":
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -120,9 +120,9 @@ def server(case: Case, way: str) -> Iterator[tuple[int, list[Frames]]]:
                 connection, _ = listening.accept()
             except OSError:
                 return
-            opened.append(connection)
+            connections.append(connection)
             frames.append(Frames())
-            threading.Thread(target=serve, args=(connection, len(opened) == 1, frames[-1]), daemon=True).start()
+            threading.Thread(target=serve, args=(connection, len(connections) == 1, frames[-1]), daemon=True).start()
 
     thread = threading.Thread(target=accept_all, daemon=True)
     thread.start()
@@ -132,7 +132,7 @@ def server(case: Case, way: str) -> Iterator[tuple[int, list[Frames]]]:
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
         thread.join()
-        for connection in opened:
+        for connection in connections:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
@@ -140,8 +140,8 @@ def server(case: Case, way: str) -> Iterator[tuple[int, list[Frames]]]:
 def observe(case: Case, way: str) -> dict[str, Any]:
     """What a client makes of a case, with the keys of its expectation."""
     messages: list[bytes] = []
-    lost: list[sideline.live.Disconnected] = []
-    is_connected, skipped = False, 0
+    losses: list[sideline.live.Disconnected] = []
+    is_connected, gap_count = False, 0
     limit = {"max_event_bytes": case["limit"]} if "limit" in case else {}
     with server(case, way) as (port, frames):
         with (
@@ -155,33 +155,33 @@ def observe(case: Case, way: str) -> dict[str, Any]:
                         if item.text == "the last":
                             break
                     case sideline.live.Connected():
-                        is_connected = is_connected or not lost
+                        is_connected = is_connected or not losses
                     case sideline.live.Disconnected():
-                        lost.append(item)
-                    case sideline.live.Gap() if not lost:
-                        skipped += 1
+                        losses.append(item)
+                    case sideline.live.Gap() if not losses:
+                        gap_count += 1
         assert frames[0].has_ended.wait(10)
-    sent = frames[0].sent
-    if not lost:
+    received_frames = frames[0].received_frames
+    if not losses:
         # The stream's own end, not one of the case.
-        assert sent.pop() == (CLOSE, b"\x03\xe8")
-    found: dict[str, Any] = {"messages": messages[:-1]}
-    closes = [payload for opcode, payload in sent if opcode == CLOSE]
+        assert received_frames.pop() == (CLOSE, b"\x03\xe8")
+    observation: dict[str, Any] = {"messages": messages[:-1]}
+    closes = [payload for opcode, payload in received_frames if opcode == CLOSE]
     if closes:
-        found["close"] = int.from_bytes(closes[0][:2], "big") or None
-        found["frames after the close"] = len(sent) - 1 - sent.index((CLOSE, closes[0]))
-    found["pongs"] = [payload for opcode, payload in sent if opcode == PONG]
-    found["other frames"] = [frame for frame in sent if frame[0] not in (PONG, CLOSE)]
-    if lost:
-        found["lost" if is_connected else "refused"] = lost[0].reason
-    found["skipped"] = skipped
-    return found
+        observation["close"] = int.from_bytes(closes[0][:2], "big") or None
+        observation["frames after the close"] = len(received_frames) - 1 - received_frames.index((CLOSE, closes[0]))
+    observation["pongs"] = [payload for opcode, payload in received_frames if opcode == PONG]
+    observation["other frames"] = [frame for frame in received_frames if frame[0] not in (PONG, CLOSE)]
+    if losses:
+        observation["lost" if is_connected else "refused"] = losses[0].reason
+    observation["skipped"] = gap_count
+    return observation
 
 
 def mismatch(case: Case, way: str) -> str:
-    """What is otherwise than the case expects; empty if nothing is."""
-    found, expected = observe(case, way), case["expected"]
-    reason = {key: found.pop(key, None) for key in ("lost", "refused")}
+    """Return the observation that differs from the expectation of the case, or an empty text."""
+    observation, expected = observe(case, way), case["expected"]
+    reason = {key: observation.pop(key, None) for key in ("lost", "refused")}
     for key, text in reason.items():
         if (text is None) != (key not in expected) or expected.get(key, "") not in (text or ""):
             return f"{key}: {text!r}"
@@ -191,8 +191,8 @@ def mismatch(case: Case, way: str) -> str:
         exact |= {"close": expected["close"], "frames after the close": 0}
     elif "end" in case:
         # Whether a close is still written depends on which side notices first.
-        found = {key: value for key, value in found.items() if "close" not in key}
-    return "" if found == exact else f"{found!r:.600}"
+        observation = {key: value for key, value in observation.items() if "close" not in key}
+    return "" if observation == exact else f"{observation!r:.600}"
 
 
 def test_every_own_case_can_be_run() -> None:

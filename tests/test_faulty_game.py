@@ -23,8 +23,8 @@ SPEEDS = (None, 60.0, 1200.0, 6000.0, 1e9)
 class PlayedGame(FaultyService):
     """Another game, which has not started yet."""
 
-    followed: int = 0
-    """Streams that told the whole game."""
+    complete_streams: int = 0
+    """The number of streams that delivered the whole game."""
 
     @initialize()
     def begin(self) -> None:
@@ -33,7 +33,7 @@ class PlayedGame(FaultyService):
         self.game = self.world.service.games[-1]
         self.sides = [self.game["home_team_id"], self.game["away_team_id"]]
         self.players = [row["player_id"] for side in self.sides for row in self.world.truth.roster(side).table().to_dicts()[:5]]
-        # What is told of the game itself, past all faults.
+        # The state of the game itself, without faults.
         self.is_played = False
         self.points = 0.0
         self.boxes: dict[int, tuple[sideline.LiveStream, sideline.LiveBoxScore]] = {}
@@ -64,18 +64,18 @@ class PlayedGame(FaultyService):
         time.sleep(seconds)
 
     @precondition(lambda self: self.client is not None)
-    @rule(which=st.integers(0, 5))
-    def ask_about_the_game(self, which: int) -> None:
+    @rule(index=st.integers(0, 5))
+    def ask_about_the_game(self, index: int) -> None:
         game, client = self.game["event_id"], self.client
         assert client
-        ask = [
+        send_request = [
             lambda: client.game(game),
             lambda: client.team_game_stats(self.sides[0], game_id=game),
             lambda: client.broadcast_stats(game),
             lambda: client.game_shots(game),
             lambda: client.catch_up(game, ["stats", "shots"]),
             lambda: client.schedule("2027-03-01", "2027-03-31"),
-        ][which]
+        ][index]
 
         def check(payload: sideline.Payload, _: None) -> None:
             assert payload.status == 200
@@ -85,16 +85,16 @@ class PlayedGame(FaultyService):
             except sideline.DecodeError as error:
                 self.is_allowed(error)
                 return
-            if which == 1:
-                # What was answered once is not taken back: corrections add here.
+            if index == 1:
+                # Points never decrease: corrections only add here.
                 points = sum(row["PTS"] or 0.0 for row in payload.table("box_score").to_dicts())
                 assert points >= self.points
                 self.points = points
 
         if not self.is_played:
-            # Nothing is known of it yet.
+            # The service has no data of it yet.
             self.allowed.add(sideline.NotFound)
-        self.right_or_allowed(ask, lambda: None, check)
+        self.right_or_allowed(send_request, lambda: None, check)
 
     # Its streams.
 
@@ -110,16 +110,16 @@ class PlayedGame(FaultyService):
         self.boxes[id(stream)] = stream, sideline.LiveBoxScore()
 
     @precondition(lambda self: self.streams)
-    @rule(which=st.integers(0, 2))
-    def read_all_that_is_there(self, which: int) -> None:
-        self.read_a_stream(which, 5_000)
+    @rule(index=st.integers(0, 2))
+    def read_all_that_is_there(self, index: int) -> None:
+        self.read_a_stream(index, 5_000)
 
     def took(self, stream: sideline.LiveStream, item: sideline.Update | sideline.live.Notice) -> None:
         super().took(stream, item)
-        known = self.boxes.get(id(stream))
-        if known is None or known[0] is not stream:
+        entry = self.boxes.get(id(stream))
+        if entry is None or entry[0] is not stream:
             return
-        known[1].feed(item)
+        entry[1].feed(item)
         if isinstance(item, sideline.Update):
             last = self.last.get(id(stream), -1)
             now = item.seq if item.seq is not None else item.to_dict()["version"]
@@ -144,9 +144,9 @@ class PlayedGame(FaultyService):
         with contextlib.suppress(ValueError):
             self.world.service.play(self.game["event_id"], 1e9)
         service, until = self.world.service, time.monotonic() + 30
-        with service.client() as asks:
+        with service.client() as client:
             while True:
-                ended = []
+                ended_streams = []
                 for stream, box in streams:
                     try:
                         while (item := stream._core.next_within(0.1)) is not None:
@@ -154,12 +154,12 @@ class PlayedGame(FaultyService):
                     except sideline.SidelineError as error:
                         # It had ended before the faults did.
                         self.is_allowed(error)
-                        ended.append((stream, box))
-                streams = [one for one in streams if one not in ended]
-                rest = box_score(*(asks.team_game_stats(side, game_id=self.game["event_id"]).table("box_score") for side in self.sides))
+                        ended_streams.append((stream, box))
+                streams = [stream for stream in streams if stream not in ended_streams]
+                rest = box_score(*(client.team_game_stats(side, game_id=self.game["event_id"]).table("box_score") for side in self.sides))
                 boxes = [box_score(box.table()) for _, box in streams]
                 if all(box == rest for box in boxes):
-                    PlayedGame.followed += len(streams)
+                    PlayedGame.complete_streams += len(streams)
                     return
                 assert time.monotonic() < until, [(s, s.state, s.stats) for s, _ in streams] + [
                     {key: (box.get(key), rest[key]) for key in rest if box.get(key) != rest[key]} for box in boxes
@@ -171,7 +171,7 @@ class PlayedGame(FaultyService):
 def test_a_game_that_is_played_through_faults_is_the_same_in_all_streams_and_responses(examples: int) -> None:
     with sideline.Simulator(seed=5, teams=4, games=8) as service:
         make_the_threads(service)
-    PlayedGame.followed = 0
+    PlayedGame.complete_streams = 0
     PlayedGame.TestCase.settings = settings(
         max_examples=examples,
         stateful_step_count=25,
@@ -182,4 +182,4 @@ def test_a_game_that_is_played_through_faults_is_the_same_in_all_streams_and_res
         suppress_health_check=list(HealthCheck),
     )
     PlayedGame.TestCase().runTest()
-    assert PlayedGame.followed > 2, PlayedGame.followed
+    assert PlayedGame.complete_streams > 2, PlayedGame.complete_streams

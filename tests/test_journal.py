@@ -24,7 +24,7 @@ from needs import library
 
 import sideline
 from sideline import cli
-from streams import HEAD, QUICK, Server, numbered, send, server, then_hold
+from streams import HEAD, QUICK, Server, numbered_events, send, server, then_hold
 
 
 def ticking(seconds: float) -> Callable[[socket.socket], None]:
@@ -34,7 +34,7 @@ def ticking(seconds: float) -> Callable[[socket.socket], None]:
         to.sendall(HEAD)
         n = 0
         while True:
-            to.sendall(numbered(1, n))
+            to.sendall(numbered_events(1, n))
             n += 1
             time.sleep(seconds)
 
@@ -48,16 +48,16 @@ def seen(item: Any) -> object:
     return item
 
 
-def refused(to: socket.socket) -> None:
+def refuse(to: socket.socket) -> None:
     to.sendall(b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n")
 
 
-def named(to: socket.socket) -> None:
+def send_odd_events(to: socket.socket) -> None:
     """Other events, a text of any kind, bytes that are no UTF-8, and half an event at the end."""
     to.sendall(HEAD + "event: whistle\ndata: Žižek ❄ \t\0\ndata: two\n\n".encode() + b"data: \xff\xfe{\n\n" + b"data: hal")
 
 
-FAULTS = [send(numbered(2)), refused, named, send(b""), then_hold(numbered(3, 2))]
+FAULTS = [send(numbered_events(2)), refuse, send_odd_events, send(b""), then_hold(numbered_events(3, 2))]
 
 
 @pytest.fixture
@@ -67,20 +67,20 @@ def journal(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def faults() -> Iterator[Server]:
-    with server(FAULTS) as made:
-        yield made
+    with server(FAULTS) as service:
+        yield service
 
 
 def until_the_last(items: Any) -> list[Any]:
-    found: list[Any] = []
+    taken_items: list[Any] = []
     for item in items:
-        found.append(item)
+        taken_items.append(item)
         if isinstance(item, sideline.Update) and item.id == "4":
             break
-    return found
+    return taken_items
 
 
-def replayed(path: Path, **options: Any) -> list[Any]:
+def replay_all(path: Path, **options: Any) -> list[Any]:
     return list(sideline.replay(path, None, **options))
 
 
@@ -89,32 +89,32 @@ def test_a_recording_with_faults_replayed_is_the_same_items(faults: Server, jour
         items = until_the_last(client.live_stats("g1", **QUICK).record(journal))
     kinds = {type(item) for item in items}
     assert kinds == {sideline.live.Connected, sideline.Update, sideline.live.Disconnected, sideline.live.Gap}
-    assert [seen(item) for item in replayed(journal)] == [seen(item) for item in items]
+    assert [seen(item) for item in replay_all(journal)] == [seen(item) for item in items]
 
 
 def test_async_the_same_items_in_both_directions(faults: Server, journal: Path) -> None:
     async def record() -> list[Any]:
-        found = []
+        items = []
         async with faults.async_client() as client, client.live_stats("g1", **QUICK).record(journal) as stream:
             async for item in stream:
-                found.append(item)
+                items.append(item)
                 if isinstance(item, sideline.Update) and item.id == "4":
                     break
-        return found
+        return items
 
     async def read() -> list[Any]:
         return [item async for item in sideline.replay(str(journal), None)]
 
     items = asyncio.run(record())
     assert any(isinstance(item, sideline.live.Gap) for item in items)
-    assert [seen(item) for item in asyncio.run(read())] == [seen(item) for item in items] == [seen(item) for item in replayed(journal)]
+    assert [seen(item) for item in asyncio.run(read())] == [seen(item) for item in items] == [seen(item) for item in replay_all(journal)]
 
 
 def test_only_what_was_taken_is_recorded_also_in_batches(journal: Path) -> None:
-    with server([then_hold(numbered(10))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
+    with server([then_hold(numbered_events(10))]) as service, service.client() as client, client.live_stats("g1").record(journal) as stream:
         assert next(stream.batches(max_rows=4).__iter__()).num_rows == 4
         assert next(stream).id == "3"
-    kinds = [type(item).__name__ for item in replayed(journal)]
+    kinds = [type(item).__name__ for item in replay_all(journal)]
     assert kinds == ["Connected", "Update", "Update", "Update", "Update"]
 
 
@@ -122,7 +122,7 @@ def test_a_replay_is_a_stream(faults: Server, journal: Path) -> None:
     with faults.client() as client:
         items = until_the_last(client.live_stats("g1", **QUICK).record(journal))
     updates = [seen(item) for item in items if isinstance(item, sideline.Update)]
-    assert [seen(item) for item in replayed(journal, notices=False)] == updates
+    assert [seen(item) for item in replay_all(journal, notices=False)] == updates
     with sideline.replay(journal, None) as stream:
         assert "game.journal" in repr(stream)
         tables = list(stream.batches(max_rows=4, max_seconds=5.0))
@@ -132,30 +132,30 @@ def test_a_replay_is_a_stream(faults: Server, journal: Path) -> None:
     assert (stats.updates, stats.gaps) == (len(updates), sum(isinstance(item, sideline.live.Gap) for item in items))
     assert stream.state == "closed"
     copy = journal.with_name("copy.journal")
-    assert [seen(item) for item in sideline.replay(journal, None).record(copy)] == [seen(item) for item in replayed(copy)]
+    assert [seen(item) for item in sideline.replay(journal, None).record(copy)] == [seen(item) for item in replay_all(copy)]
 
 
 def test_a_recording_continues_an_existing_journal(journal: Path) -> None:
     items: list[Any] = []
     for first in (0, 3):
-        with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
+        with server([then_hold(numbered_events(3, first))]) as service, service.client() as client, client.live_stats("g1").record(journal) as stream:
             items += [next(stream) for _ in range(4)]
     assert [item.id for item in items if isinstance(item, sideline.Update)] == list("012345")
-    assert [seen(item) for item in replayed(journal) if not isinstance(item, sideline.live.Gap)] == [seen(item) for item in items]
+    assert [seen(item) for item in replay_all(journal) if not isinstance(item, sideline.live.Gap)] == [seen(item) for item in items]
 
 
 def test_the_time_between_two_recordings_is_a_gap(journal: Path) -> None:
     recordings: list[list[Any]] = []
-    for connection in (then_hold(numbered(3)), refused, then_hold(numbered(3, 3))):
-        with server([connection]) as made, made.client() as client, client.live_stats("g1", **QUICK).record(journal) as stream:
-            recordings.append([next(stream) for _ in range(1 if connection is refused else 4)])
+    for connection in (then_hold(numbered_events(3)), refuse, then_hold(numbered_events(3, 3))):
+        with server([connection]) as service, service.client() as client, client.live_stats("g1", **QUICK).record(journal) as stream:
+            recordings.append([next(stream) for _ in range(1 if connection is refuse else 4)])
     first, outage, last = recordings
-    found = replayed(journal)
-    gaps = [item for item in found if isinstance(item, sideline.live.Gap)]
+    replayed_items = replay_all(journal)
+    gaps = [item for item in replayed_items if isinstance(item, sideline.live.Gap)]
     # From the last that was recorded to the first, though that be a refusal; each hole once.
     assert [(gap.start, gap.end) for gap in gaps] == [(first[-1].received_at, outage[0].at), (outage[0].at, last[0].at)]
     assert all("not recorded" in gap.reason for gap in gaps)
-    assert [seen(item) for item in found] == [seen(item) for item in (*first, gaps[0], *outage, gaps[1], *last)]
+    assert [seen(item) for item in replayed_items] == [seen(item) for item in (*first, gaps[0], *outage, gaps[1], *last)]
     replay = sideline.replay(journal, None)
     assert [item.to_dicts()[0]["kind"] for item in replay.batches(max_rows=1)].count("gap") == 2
     assert replay.stats.gaps == 2
@@ -163,17 +163,17 @@ def test_the_time_between_two_recordings_is_a_gap(journal: Path) -> None:
 
 def test_without_notices_there_is_no_gap_between_recordings(journal: Path) -> None:
     for first in (0, 3):
-        with server([then_hold(numbered(3, first))]) as made, made.client() as client:
+        with server([then_hold(numbered_events(3, first))]) as service, service.client() as client:
             with client.live_stats("g1", notices=False).record(journal) as stream:
                 [next(stream) for _ in range(3)]
-    assert [item.id for item in replayed(journal)] == list("012345")
+    assert [item.id for item in replay_all(journal)] == list("012345")
 
 
 def test_a_replay_into_its_own_journal_ends(journal: Path) -> None:
     for first in (0, 3):
-        with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
+        with server([then_hold(numbered_events(3, first))]) as service, service.client() as client, client.live_stats("g1").record(journal) as stream:
             [next(stream) for _ in range(4)]
-    before = [seen(item) for item in replayed(journal)]
+    before = [seen(item) for item in replay_all(journal)]
     with sideline.replay(journal, None, buffer=1).record(journal) as stream:
         items = [next(stream)]
         size = journal.stat().st_size
@@ -181,41 +181,41 @@ def test_a_replay_into_its_own_journal_ends(journal: Path) -> None:
             time.sleep(0.05)
         items += stream
     assert [seen(item) for item in items] == before
-    assert [seen(item) for item in replayed(journal)] == before * 2
+    assert [seen(item) for item in replay_all(journal)] == before * 2
 
 
 def test_the_pace_is_that_of_the_receive_times(journal: Path) -> None:
-    with server([ticking(0.1)]) as made, made.client() as client, client.live_stats("g1", notices=False).record(journal) as stream:
+    with server([ticking(0.1)]) as service, service.client() as client, client.live_stats("g1", notices=False).record(journal) as stream:
         items = [next(stream) for _ in range(11)]
-    lasted = (items[-1].received_at - items[0].received_at).total_seconds()
-    assert lasted > 0.9
+    duration = (items[-1].received_at - items[0].received_at).total_seconds()
+    assert duration > 0.9
     for speed in (1.0, 5.0):
-        begun = time.monotonic()
-        at = [time.monotonic() - begun for _ in sideline.replay(journal, speed)]
-        assert lasted / speed - 0.02 < at[-1] < lasted / speed + 10
+        start = time.monotonic()
+        at = [time.monotonic() - start for _ in sideline.replay(journal, speed)]
+        assert duration / speed - 0.02 < at[-1] < duration / speed + 10
         assert at[5] > (items[5].received_at - items[0].received_at).total_seconds() / speed - 0.02
     # The fastest of some: the machine may be busy with something else.
-    took = []
+    durations = []
     for _ in range(5):
-        begun = time.monotonic()
-        assert len(replayed(journal)) == 11
-        took.append(time.monotonic() - begun)
-    assert min(took) < lasted / 2
+        start = time.monotonic()
+        assert len(replay_all(journal)) == 11
+        durations.append(time.monotonic() - start)
+    assert min(durations) < duration / 2
 
 
 def test_a_close_in_the_middle_of_a_wait_is_prompt(journal: Path) -> None:
-    with server([ticking(0.2)]) as made, made.client() as client, client.live_stats("g1", notices=False).record(journal) as stream:
+    with server([ticking(0.2)]) as service, service.client() as client, client.live_stats("g1", notices=False).record(journal) as stream:
         [next(stream) for _ in range(3)]
     replay = sideline.replay(journal, 0.001)
     rest = iter(replay)
     next(rest)
     threading.Timer(0.1, replay.close).start()
-    begun = time.monotonic()
+    start = time.monotonic()
     assert list(rest) == []
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - start < 20
 
 
-# What is wrong.
+# Invalid journals.
 
 
 def test_another_file_is_refused_and_unchanged(tmp_path: Path, faults: Server) -> None:
@@ -223,15 +223,15 @@ def test_another_file_is_refused_and_unchanged(tmp_path: Path, faults: Server) -
     path.write_text("my notes")
     with faults.client() as client:
         stream = client.live_stats("g1")
-        for wrong in (lambda: stream.record(path), lambda: sideline.replay(path)):
-            with pytest.raises(sideline.DecodeError, match=r"no journal.*notes\.txt \(byte 0\)$") as raised:
-                wrong()
-            assert (raised.value.offset, raised.value.path) == (0, str(path))
+        for open_journal in (lambda: stream.record(path), lambda: sideline.replay(path)):
+            with pytest.raises(sideline.DecodeError, match=r"no journal.*notes\.txt \(byte 0\)$") as excinfo:
+                open_journal()
+            assert (excinfo.value.offset, excinfo.value.path) == (0, str(path))
         with pytest.raises(IsADirectoryError):
             stream.record(tmp_path)
-        for wrong in (lambda: stream.record(os.devnull), lambda: sideline.replay(os.devnull)):
+        for open_journal in (lambda: stream.record(os.devnull), lambda: sideline.replay(os.devnull)):
             with pytest.raises(sideline.DecodeError, match="something else"):
-                wrong()
+                open_journal()
         with pytest.raises(FileNotFoundError) as missing:
             stream.record(tmp_path / "no" / "game.journal")
         assert missing.value.filename == str(tmp_path / "no" / "game.journal")
@@ -261,9 +261,9 @@ def test_a_journal_has_one_recorder(faults: Server, journal: Path) -> None:
             second.record(journal)
         with pytest.raises(ValueError, match="already"):
             first.record(journal.with_name("other.journal"))
-        assert [item.reason for item in replayed(journal)] == ["torn"], "it is being recorded"
+        assert [item.reason for item in replay_all(journal)] == ["torn"], "it is being recorded"
         first.close()
-        assert replayed(journal) == []
+        assert replay_all(journal) == []
         second.record(journal).close()
 
 
@@ -271,32 +271,36 @@ def test_damage_is_a_gap_and_the_rest_is_replayed(journal: Path) -> None:
     items: list[Any] = []
     sizes: list[int] = []
     for first in (0, 3, 6):
-        with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1", notices=False).record(journal) as stream:
+        with (
+            server([then_hold(numbered_events(3, first))]) as service,
+            service.client() as client,
+            client.live_stats("g1", notices=False).record(journal) as stream,
+        ):
             items += [next(stream) for _ in range(3)]
         sizes.append(journal.stat().st_size)
     content = bytearray(journal.read_bytes())
     # In the frame of the second recording's items: after its first frame, and before its last.
     content[(sizes[0] + sizes[1]) // 2] ^= 1
     journal.write_bytes(content)
-    found = replayed(journal)
-    assert [item.id for item in found if isinstance(item, sideline.Update)] == list("012678")
-    [gap] = [item for item in found if isinstance(item, sideline.live.Gap)]
-    assert (gap.reason, found[3], gap.start < gap.end) == ("damaged", gap, True)
+    replayed_items = replay_all(journal)
+    assert [item.id for item in replayed_items if isinstance(item, sideline.Update)] == list("012678")
+    [gap] = [item for item in replayed_items if isinstance(item, sideline.live.Gap)]
+    assert (gap.reason, replayed_items[3], gap.start < gap.end) == ("damaged", gap, True)
     assert gap.end == items[6].received_at
     replay = sideline.replay(journal, None, notices=False)
     assert [item.id for item in replay] == list("012678")
     assert (replay.stats.gaps, replay.stats.reconnects) == (1, 0)
-    with server([then_hold(numbered(1, 9))]) as made, made.client() as client, client.live_stats("g1", notices=False).record(journal) as stream:
+    with server([then_hold(numbered_events(1, 9))]) as service, service.client() as client, client.live_stats("g1", notices=False).record(journal) as stream:
         next(stream)
-    assert [item.id for item in replayed(journal, notices=False)] == list("0126789"), "a damaged journal is continued"
+    assert [item.id for item in replay_all(journal, notices=False)] == list("0126789"), "a damaged journal is continued"
 
 
 def test_a_journal_of_the_first_version_is_refused(journal: Path, faults: Server) -> None:
     journal.write_bytes(b"P*M\x18\x14\0\0\0sideline journal\x01\0\0\0" + bytes(100))
     with faults.client() as client:
-        for wrong in (lambda: sideline.replay(journal), lambda: client.live_stats("g1").record(journal)):
+        for open_journal in (lambda: sideline.replay(journal), lambda: client.live_stats("g1").record(journal)):
             with pytest.raises(sideline.DecodeError, match="version 1 .* reads version 3: replay it with the sideline that recorded it"):
-                wrong()
+                open_journal()
 
 
 def test_any_zstd_decoder_reads_a_journal_as_json_lines(journal: Path, faults: Server) -> None:
@@ -311,12 +315,12 @@ def test_any_zstd_decoder_reads_a_journal_as_json_lines(journal: Path, faults: S
 
 @pytest.mark.parametrize("sync_every", [0, 0.5, None])
 def test_a_journal_is_synced_as_configured(sync_every: float | None, journal: Path) -> None:
-    with server([then_hold(numbered(3))]) as made, made.client() as client:
+    with server([then_hold(numbered_events(3))]) as service, service.client() as client:
         with client.live_stats("g1", notices=False).record(journal, sync_every=sync_every) as stream:
             [next(stream) for _ in range(3)]
         with pytest.raises(ValueError, match="sync_every"):
             client.live_stats("g1").record(journal, sync_every=-1.0)
-    assert [item.id for item in replayed(journal)] == list("012")
+    assert [item.id for item in replay_all(journal)] == list("012")
 
 
 FULL = """
@@ -344,11 +348,11 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits a
 def test_an_item_that_cannot_be_written_raises_and_is_not_lost(journal: Path) -> None:
     # Random text: it does not get smaller, so that each few items are a frame.
     text = b"".join(b"id: %d\ndata: %s\n\n" % (n, random.Random(n).randbytes(25_000).hex().encode()) for n in range(40))
-    with server([then_hold(text)]) as made:
-        done = subprocess.run([sys.executable, "-c", FULL, made.base_url, str(journal)], capture_output=True, text=True, timeout=60)
+    with server([then_hold(text)]) as service:
+        done = subprocess.run([sys.executable, "-c", FULL, service.base_url, str(journal)], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == [str(n) for n in range(40)]
-    assert [item.id for item in replayed(journal)] == [str(n) for n in range(40)]
+    assert [item.id for item in replay_all(journal)] == [str(n) for n in range(40)]
 
 
 AT_CLOSE = """
@@ -368,10 +372,10 @@ with sideline.Client(api_key="k", broadcast_base_url=base_url) as client:
 
 @posix
 def test_a_close_that_cannot_write_raises_once(journal: Path) -> None:
-    with server([then_hold(numbered(1))]) as made:
-        done = subprocess.run([sys.executable, "-c", AT_CLOSE, made.base_url, str(journal)], capture_output=True, text=True, timeout=60)
+    with server([then_hold(numbered_events(1))]) as service:
+        done = subprocess.run([sys.executable, "-c", AT_CLOSE, service.base_url, str(journal)], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "closed OSError\n", "")
-    assert [item.reason for item in replayed(journal)] == ["torn"]
+    assert [item.reason for item in replay_all(journal)] == ["torn"]
 
 
 # What a killed recorder leaves.
@@ -395,24 +399,24 @@ def test_a_killed_recorder_loses_at_most_what_it_may(count: int, tmp_path: Path)
 
 
 def killed_twice(seed: int, journal: Path) -> None:
-    """The second recorder goes on where the first was killed."""
+    """The second recorder continues where the first was killed."""
     chance = random.Random(seed)
     sync_every = chance.choice([0, 0.1, 5.0])
-    kept: list[str] = []
-    with server([ticking(0.005)]) as made:
+    previous_ids: list[str] = []
+    with server([ticking(0.005)]) as service:
         for number in (1, 2):
-            taken, killed = killed_recorder(made.base_url, journal, sync_every, chance.uniform(0.0, 2.0))
-            found = replayed(journal)
-            assert [item.reason for item in found if isinstance(item, sideline.live.Gap)] == ["torn"] * number
-            assert isinstance(found[-1], sideline.live.Gap)
-            ids = [item.id for item in found if isinstance(item, sideline.Update)]
-            assert ids[: len(kept)] == kept
-            ids, kept = ids[len(kept) :], ids
+            taken_items, killed_at = killed_recorder(service.base_url, journal, sync_every, chance.uniform(0.0, 2.0))
+            items = replay_all(journal)
+            assert [item.reason for item in items if isinstance(item, sideline.live.Gap)] == ["torn"] * number
+            assert isinstance(items[-1], sideline.live.Gap)
+            ids = [item.id for item in items if isinstance(item, sideline.Update)]
+            assert ids[: len(previous_ids)] == previous_ids
+            ids, previous_ids = ids[len(previous_ids) :], ids
             # The last item may be written and not yet printed.
-            assert ids[: len(taken)] == [number for number, _ in taken][: len(ids)]
-            assert len(ids) <= len(taken) + 1
+            assert ids[: len(taken_items)] == [number for number, _ in taken_items][: len(ids)]
+            assert len(ids) <= len(taken_items) + 1
             # Half a second for a busy machine.
-            assert all(at > killed - min(sync_every, 1.0) - 0.5 for _, at in taken[len(ids) :]), (seed, sync_every)
+            assert all(at > killed_at - min(sync_every, 1.0) - 0.5 for _, at in taken_items[len(ids) :]), (seed, sync_every)
 
 
 def killed_recorder(base_url: str, journal: Path, sync_every: float, seconds: float) -> tuple[list[tuple[str, float]], float]:
@@ -424,10 +428,10 @@ def killed_recorder(base_url: str, journal: Path, sync_every: float, seconds: fl
         killer = threading.Timer(seconds, running.kill)
         killer.start()
         lines = [first, *running.stdout]
-        killed = time.time()
+        killed_at = time.time()
         killer.join()
     # The last line may be cut, as the process was killed.
-    return [(words[0], float(words[1])) for words in (line.split() for line in lines if line.endswith("\n"))], killed
+    return [(words[0], float(words[1])) for words in (line.split() for line in lines if line.endswith("\n"))], killed_at
 
 
 # The command.
@@ -435,27 +439,27 @@ def killed_recorder(base_url: str, journal: Path, sync_every: float, seconds: fl
 COMMAND = [sys.executable, "-W", "error", "-m", "sideline", "record"]
 
 
-def environment(made: Server) -> dict[str, str]:
-    return {**os.environ, "SIDELINE_API_KEY": "canary-key", "SIDELINE_BROADCAST_BASE_URL": made.base_url}
+def environment(service: Server) -> dict[str, str]:
+    return {**os.environ, "SIDELINE_API_KEY": "canary-key", "SIDELINE_BROADCAST_BASE_URL": service.base_url}
 
 
 @posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_records_until_a_signal_and_sums_up(number: signal.Signals, journal: Path) -> None:
-    with server([send(numbered(5)), then_hold(numbered(5, 5))]) as made:
+    with server([send(numbered_events(5)), then_hold(numbered_events(5, 5))]) as service:
         command = [*COMMAND, "--schedule-id", "g1", str(journal)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(made)) as running:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(service)) as running:
             deadline = time.monotonic() + 20
-            while not (journal.exists() and sum(isinstance(item, sideline.Update) for item in replayed(journal)) == 10):
+            while not (journal.exists() and sum(isinstance(item, sideline.Update) for item in replay_all(journal)) == 10):
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
-            begun = time.monotonic()
+            start = time.monotonic()
             running.send_signal(number)
             out, errors = running.communicate(timeout=60)
-            assert time.monotonic() - begun < 20
+            assert time.monotonic() - start < 20
         assert (running.returncode, errors) == (0, "")
     assert re.fullmatch(r"recorded 10 updates, \d+ bytes, 1 gap to .*game\.journal\n", out), out
-    assert [item.id for item in replayed(journal, notices=False)] == [str(n) for n in range(10)]
+    assert [item.id for item in replay_all(journal, notices=False)] == [str(n) for n in range(10)]
 
 
 @posix
@@ -479,9 +483,9 @@ def test_on_a_terminal_there_is_one_progress_line(journal: Path) -> None:
     import pty
 
     primary, secondary = pty.openpty()
-    with server([ticking(0.05)]) as made:
+    with server([ticking(0.05)]) as service:
         command = [*COMMAND, "--schedule-id", "g1", str(journal)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=secondary, env=environment(made)) as running:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=secondary, env=environment(service)) as running:
             os.close(secondary)
             text = ""
             while text.count("\r") < 4:
@@ -498,8 +502,8 @@ def test_on_a_terminal_there_is_one_progress_line(journal: Path) -> None:
 def test_elsewhere_a_line_comes_now_and_then(journal: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sideline.cli._record._LINE_INTERVAL", 0.3)
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    with server([ticking(0.05)]) as made:
-        for name, value in environment(made).items():
+    with server([ticking(0.05)]) as service:
+        for name, value in environment(service).items():
             monkeypatch.setenv(name, value)
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
         assert cli.main(["record", "--schedule-id", "g1", str(journal)]) == 0
@@ -514,22 +518,22 @@ def test_elsewhere_a_line_comes_now_and_then(journal: Path, monkeypatch: pytest.
 def test_an_error_of_the_command_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("my notes")
-    gone = b'HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n{"message":"no key"}'
-    with server([lambda to: to.sendall(gone)]) as made:
-        for name, value in environment(made).items():
+    unauthorized_response = b'HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n{"message":"no key"}'
+    with server([lambda to: to.sendall(unauthorized_response)]) as service:
+        for name, value in environment(service).items():
             monkeypatch.setenv(name, value)
         assert cli.main(["record", "--schedule-id", "g1", str(path)]) == 1
         assert "no journal" in capsys.readouterr().err
         assert cli.main(["record", "--schedule-id", "g1", str(tmp_path / "game.journal")]) == 1
         text = capsys.readouterr().err
         assert text.startswith("sideline: ") and "401" in text and "canary" not in text and text.count("\n") == 1
-    assert [type(item).__name__ for item in replayed(tmp_path / "game.journal")] == ["Disconnected", "Gap"]
+    assert [type(item).__name__ for item in replay_all(tmp_path / "game.journal")] == ["Disconnected", "Gap"]
     with pytest.raises(SystemExit):
         cli.main(["record", str(path)])
     for name in ("API_KEY", "USERNAME", "SECRET"):
         monkeypatch.delenv(f"SIDELINE_{name}", raising=False)
-    for which, missing in (("--schedule-id", "SIDELINE_API_KEY"), ("--game-id", "SIDELINE_USERNAME")):
-        assert cli.main(["record", which, "g1", str(tmp_path / "new.journal")]) == 1
+    for option, missing in (("--schedule-id", "SIDELINE_API_KEY"), ("--game-id", "SIDELINE_USERNAME")):
+        assert cli.main(["record", option, "g1", str(tmp_path / "new.journal")]) == 1
         assert missing in capsys.readouterr().err
     assert not (tmp_path / "new.journal").exists(), "nothing is left behind"
 
@@ -537,7 +541,7 @@ def test_an_error_of_the_command_is_one_line(tmp_path: Path, capsys: pytest.Capt
 def test_receive_times_are_kept_to_the_microsecond(faults: Server, journal: Path) -> None:
     before = datetime.now(UTC)
     with faults.client() as client, client.live_stats("g1").record(journal) as stream:
-        recorded = [next(stream) for _ in range(2)]
-    again = replayed(journal)
-    assert again[1].received_at == recorded[1].received_at
-    assert before - timedelta(seconds=1) < again[1].received_at < datetime.now(UTC)
+        items = [next(stream) for _ in range(2)]
+    replayed_items = replay_all(journal)
+    assert replayed_items[1].received_at == items[1].received_at
+    assert before - timedelta(seconds=1) < replayed_items[1].received_at < datetime.now(UTC)

@@ -21,17 +21,17 @@ from typing import Any
 import pytest
 
 import sideline
-from streams import HEAD, QUICK, Server, numbered, send, server, then_hold
+from streams import HEAD, QUICK, Server, numbered_events, send, server, then_hold
 
 
 def updates(items: Any, count: int) -> list[sideline.Update]:
-    found: list[sideline.Update] = []
+    found_updates: list[sideline.Update] = []
     for item in items:
         if isinstance(item, sideline.Update):
-            found.append(item)
-            if len(found) == count:
-                return found
-    return found
+            found_updates.append(item)
+            if len(found_updates) == count:
+                return found_updates
+    return found_updates
 
 
 def collect(stream: sideline.LiveStream, into: list[Any]) -> None:
@@ -41,8 +41,8 @@ def collect(stream: sideline.LiveStream, into: list[Any]) -> None:
 
 @pytest.fixture
 def three() -> Iterator[Server]:
-    with server([then_hold(numbered(3))]) as made:
-        yield made
+    with server([then_hold(numbered_events(3))]) as service:
+        yield service
 
 
 def test_for_gives_updates_and_notices(three: Server) -> None:
@@ -89,36 +89,36 @@ def test_no_secret_is_in_any_text(three: Server) -> None:
 
 
 def test_a_lost_connection_is_disconnected_gap_connected() -> None:
-    with server([send(numbered(2)), then_hold(numbered(1, 2))]) as made, made.client() as client:
+    with server([send(numbered_events(2)), then_hold(numbered_events(1, 2))]) as service, service.client() as client:
         seen: list[Any] = []
         for item in client.live_stats("g1", **QUICK):
             seen.append(item)
             if isinstance(item, sideline.Update) and item.id == "2":
                 break
     assert [type(item).__name__ for item in seen] == ["Connected", "Update", "Update", "Disconnected", "Gap", "Connected", "Update"]
-    lost, gap = seen[3], seen[4]
-    assert (lost.status, lost.attempt) == (None, 0)
-    assert lost.reason and lost.at <= lost.retry_at
-    assert gap.start <= lost.at <= gap.end
+    loss, gap = seen[3], seen[4]
+    assert (loss.status, loss.attempt) == (None, 0)
+    assert loss.reason and loss.at <= loss.retry_at
+    assert gap.start <= loss.at <= gap.end
     assert gap.end - gap.start < timedelta(seconds=5)
 
 
 def test_a_refusal_that_stays_raises_once_and_ends(three: Server) -> None:
     refusal = b'HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"message":"no key!"}'[:-1]
-    with server([lambda to: to.sendall(refusal)]) as made, made.client() as client:
+    with server([lambda to: to.sendall(refusal)]) as service, service.client() as client:
         stream = client.live_stats("g1")
         items: list[Any] = []
-        with pytest.raises(sideline.AuthenticationError) as raised:
+        with pytest.raises(sideline.AuthenticationError) as excinfo:
             collect(stream, items)
         assert [type(item).__name__ for item in items] == ["Disconnected", "Gap"]
         assert items[0].status == 401 and items[0].retry_at is None and items[1].end is None
-        assert raised.value.status == 401 and "canary" not in str(raised.value)
+        assert excinfo.value.status == 401 and "canary" not in str(excinfo.value)
         with pytest.raises(sideline.StreamClosed, match="open another"):
             list(stream)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "what"),
+    ("option", "text"),
     [
         ({"overflow": "drop"}, "drop_oldest"),
         ({"silence_limit": -1.0}, "silence_limit"),
@@ -129,9 +129,9 @@ def test_a_refusal_that_stays_raises_once_and_ends(three: Server) -> None:
         ({"max_buffer_bytes": 0}, "max_buffer_bytes"),
     ],
 )
-def test_a_wrong_option_is_refused_with_the_valid_values(three: Server, wrong: dict[str, Any], what: str) -> None:
-    with three.client() as client, pytest.raises(ValueError, match=what):
-        client.live_stats("g1", **wrong)
+def test_a_wrong_option_is_refused_with_the_valid_values(three: Server, option: dict[str, Any], text: str) -> None:
+    with three.client() as client, pytest.raises(ValueError, match=text):
+        client.live_stats("g1", **option)
 
 
 def test_a_missing_key_names_its_variable() -> None:
@@ -148,13 +148,13 @@ def test_a_missing_credential_is_the_first_thing_that_a_stream_reports(stream: C
         next(stream(client))
 
 
-MANY = 1_000_000
+EVENT_COUNT = 1_000_000
 
 
 def flood(to: socket.socket) -> None:
     to.sendall(HEAD)
-    for first in range(0, MANY, 50_000):
-        to.sendall(numbered(50_000, first))
+    for first in range(0, EVENT_COUNT, 50_000):
+        to.sendall(numbered_events(50_000, first))
     to.recv(1)
 
 
@@ -169,57 +169,57 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="
 @needs_proc
 @pytest.mark.parametrize("pause", [pytest.param(0, marks=pytest.mark.extended), 20_000], ids=["fast", "slow"])
 def test_a_million_events_come_once_in_order_and_in_flat_memory(pause: int) -> None:
-    with server([flood]) as made, made.client() as client, client.live_stats("g1", notices=False) as stream:
-        before, most = resident(), 0
-        for n in range(MANY):
+    with server([flood]) as service, service.client() as client, client.live_stats("g1", notices=False) as stream:
+        before, peak = resident(), 0
+        for n in range(EVENT_COUNT):
             assert int(next(stream).id) == n
             if pause and n % pause == 0:
                 time.sleep(0.02)
-                most = max(most, resident())
-        assert stream.stats.updates == MANY
-        assert len(made.requests) == 1
-        assert max(most, resident()) - before < 100 << 20
+                peak = max(peak, resident())
+        assert stream.stats.updates == EVENT_COUNT
+        assert len(service.requests) == 1
+        assert max(peak, resident()) - before < 100 << 20
 
 
 @needs_proc
 @pytest.mark.parametrize("pause", [pytest.param(0, marks=pytest.mark.extended), 20_000], ids=["fast", "slow"])
 def test_a_million_events_come_once_in_order_and_in_flat_memory_to_async_for(pause: int) -> None:
-    async def read(made: Server) -> None:
-        async with made.async_client() as client, client.live_stats("g1", notices=False) as stream:
+    async def read(service: Server) -> None:
+        async with service.async_client() as client, client.live_stats("g1", notices=False) as stream:
             n = 0
             async for update in stream:
                 assert int(update.id) == n
                 n += 1
                 if pause and n % pause == 0:
                     await asyncio.sleep(0.02)
-                if n == MANY:
+                if n == EVENT_COUNT:
                     return
 
-    with server([flood]) as made:
+    with server([flood]) as service:
         before = resident()
-        asyncio.run(read(made))
-        assert len(made.requests) == 1
+        asyncio.run(read(service))
+        assert len(service.requests) == 1
         assert resident() - before < 100 << 20
 
 
 def test_ten_thousand_waits_that_time_out_lose_nothing() -> None:
     stop = threading.Event()
-    sent = 0
+    sent_count = 0
 
     def drip(to: socket.socket) -> None:
-        nonlocal sent
+        nonlocal sent_count
         to.sendall(HEAD)
         while not stop.is_set():
-            to.sendall(numbered(1, sent))
-            sent += 1
+            to.sendall(numbered_events(1, sent_count))
+            sent_count += 1
             time.sleep(0.004)
         to.sendall(b"data: end\n\n")
         to.recv(1)
 
-    async def read(made: Server) -> tuple[list[int], int]:
-        got: list[int] = []
+    async def read(service: Server) -> tuple[list[int], int]:
+        ids: list[int] = []
         timeouts = 0
-        async with made.async_client() as client, client.live_stats("g1", notices=False) as stream:
+        async with service.async_client() as client, client.live_stats("g1", notices=False) as stream:
             while True:
                 try:
                     update = await asyncio.wait_for(anext(stream), 0.0002)
@@ -229,27 +229,27 @@ def test_ten_thousand_waits_that_time_out_lose_nothing() -> None:
                         stop.set()
                     continue
                 if update.text == "end":
-                    return got, timeouts
-                got.append(int(update.id))
+                    return ids, timeouts
+                ids.append(int(update.id))
 
-    with server([drip]) as made:
-        got, timeouts = asyncio.run(read(made))
+    with server([drip]) as service:
+        ids, timeouts = asyncio.run(read(service))
     assert timeouts >= 10_000
-    assert got == list(range(sent))
+    assert ids == list(range(sent_count))
 
 
-@pytest.mark.parametrize("how", ["close", "break", "with", "client", "task", "garbage"])
-def test_every_way_to_end_a_stream_closes_its_socket_at_once(how: str) -> None:
-    gone = threading.Event()
+@pytest.mark.parametrize("way", ["close", "break", "with", "client", "task", "garbage"])
+def test_every_way_to_end_a_stream_closes_its_socket_at_once(way: str) -> None:
+    client_is_gone = threading.Event()
 
     def hold(to: socket.socket) -> None:
-        to.sendall(HEAD + numbered(1))
+        to.sendall(HEAD + numbered_events(1))
         to.recv(1)
-        gone.set()
+        client_is_gone.set()
 
-    async def cancelled(made: Server) -> None:
+    async def cancel(service: Server) -> None:
         async def read() -> None:
-            async for item in made.async_client().live_stats("g1"):
+            async for item in service.async_client().live_stats("g1"):
                 if isinstance(item, sideline.Update):
                     ready.set()
 
@@ -260,10 +260,10 @@ def test_every_way_to_end_a_stream_closes_its_socket_at_once(how: str) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    with server([hold]) as made:
-        client = made.client()
+    with server([hold]) as service:
+        client = service.client()
         began = time.perf_counter()
-        match how:
+        match way:
             case "close":
                 stream = client.live_stats("g1")
                 updates(iter(stream), 1)
@@ -288,14 +288,14 @@ def test_every_way_to_end_a_stream_closes_its_socket_at_once(how: str) -> None:
                 with pytest.raises(sideline.StreamClosed):
                     list(stream)
             case "task":
-                asyncio.run(cancelled(made))
+                asyncio.run(cancel(service))
             case "garbage":
                 stream = client.live_stats("g1")
                 next(stream)
                 del stream
                 gc.collect()
-        assert gone.wait(20)
-        if how in ("close", "break", "with"):
+        assert client_is_gone.wait(20)
+        if way in ("close", "break", "with"):
             assert time.perf_counter() - began < 5
         client.close()
 
@@ -324,15 +324,15 @@ def test_close_ends_a_wait_in_another_thread(three: Server) -> None:
 
 
 def test_a_stream_that_has_ended_says_so_when_it_is_read_again() -> None:
-    async def again(stream: sideline.LiveStream) -> None:
+    async def read_again(stream: sideline.LiveStream) -> None:
         async for _ in stream:
             pass
 
-    with server([then_hold(numbered(3))]) as made, made.client() as client:
+    with server([then_hold(numbered_events(3))]) as service, service.client() as client:
         stream = client.live_stats("g1")
         for _ in stream:
             break
-        for read in (lambda: list(stream), lambda: asyncio.run(again(stream)), lambda: list(stream.batches())):
+        for read in (lambda: list(stream), lambda: asyncio.run(read_again(stream)), lambda: list(stream.batches())):
             with pytest.raises(sideline.StreamClosed, match="open another"):
                 read()
 
@@ -343,49 +343,49 @@ def test_under_trio_the_error_says_what_to_do() -> None:
     async def read(stream: sideline.LiveStream) -> None:
         await anext(stream)
 
-    with server([then_hold(numbered(3))]) as made, made.client() as client, client.live_stats("g1") as stream:
+    with server([then_hold(numbered_events(3))]) as service, service.client() as client, client.live_stats("g1") as stream:
         with pytest.raises(RuntimeError, match="asyncio"):
             trio.run(read, stream)
 
 
-@pytest.mark.parametrize("how", ["anext", "async for", "batches"])
-def test_the_event_loop_has_its_turn_while_items_wait(how: str) -> None:
-    """A timeout of a loop that never gets its turn does not fire before all is taken."""
-    taken = 0
+@pytest.mark.parametrize("method", ["anext", "async for", "batches"])
+def test_the_event_loop_has_its_turn_while_items_wait(method: str) -> None:
+    """A timeout of a loop that never gets its turn does not fire before all items are taken."""
+    taken_count = 0
 
     async def take(stream: sideline.LiveStream) -> None:
-        nonlocal taken
-        match how:
+        nonlocal taken_count
+        match method:
             case "anext":
                 while True:
                     await anext(stream)
-                    taken += 1
+                    taken_count += 1
             case "async for":
                 async for _ in stream:
-                    taken += 1
+                    taken_count += 1
             case "batches":
                 async for table in stream.batches(max_rows=1_000_000, max_seconds=60.0):
-                    taken += table.num_rows
+                    taken_count += table.num_rows
 
     async def read(client: sideline.AsyncClient) -> None:
         async with client.live_stats("g1", notices=False) as stream:
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(take(stream), 0.2)
 
-    with server([flood]) as made:
-        asyncio.run(read(made.async_client()))
-    assert taken < MANY
+    with server([flood]) as service:
+        asyncio.run(read(service.async_client()))
+    assert taken_count < EVENT_COUNT
 
 
 def test_several_event_loops_and_uvloop_one_after_the_other(three: Server) -> None:
     uvloop = pytest.importorskip("uvloop", reason="there is no uvloop for this platform")
 
-    async def one(stream: sideline.LiveStream) -> str:
+    async def read_id(stream: sideline.LiveStream) -> str:
         return (await anext(stream)).id
 
     with three.client() as client, client.live_stats("g1", notices=False) as stream:
-        assert asyncio.run(one(stream)) == "0"
-        assert uvloop.run(one(stream)) == "1"
+        assert asyncio.run(read_id(stream)) == "0"
+        assert uvloop.run(read_id(stream)) == "1"
         assert next(stream).id == "2"
 
 
@@ -403,28 +403,28 @@ def test_tasks_that_wait_for_one_stream_at_once_get_an_item_each(factory: Callab
     def wait(to: socket.socket) -> None:
         to.sendall(HEAD)
         go.wait(20)
-        to.sendall(numbered(6))
+        to.sendall(numbered_events(6))
         to.recv(1)
 
-    async def taken(stream: sideline.LiveStream) -> list[int]:
+    async def take(stream: sideline.LiveStream) -> list[int]:
         # One of them gives up, and takes nothing with it.
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(aiter(stream)), 0.05)
-        one = aiter(stream)
-        waiting = [asyncio.create_task(each.__anext__()) for each in (one, one, stream, aiter(stream))]
+        iterator = aiter(stream)
+        waiting = [asyncio.create_task(source.__anext__()) for source in (iterator, iterator, stream, aiter(stream))]
         await asyncio.sleep(0.05)
         waiting[2].cancel()
         go.set()
-        items = [await task for task in waiting[:2] + waiting[3:]] + [await anext(one) for _ in range(3)]
+        items = [await task for task in waiting[:2] + waiting[3:]] + [await anext(iterator) for _ in range(3)]
         return sorted(item.to_dict()["n"] for item in items)
 
     with (
-        server([wait]) as made,
-        made.client() as client,
+        server([wait]) as service,
+        service.client() as client,
         client.live_stats("g1", notices=False) as stream,
         asyncio.Runner(loop_factory=factory) as runner,
     ):
-        assert runner.run(asyncio.wait_for(taken(stream), 20)) == list(range(6))
+        assert runner.run(asyncio.wait_for(take(stream), 20)) == list(range(6))
 
 
 @needs_proc
@@ -449,7 +449,7 @@ def test_a_closed_stream_that_was_awaited_leaves_no_descriptor() -> None:
             streams.append(stream)
         return streams
 
-    with server([then_hold(numbered(1))]) as made, made.client() as client:
+    with server([then_hold(numbered_events(1))]) as service, service.client() as client:
         asyncio.run(wait(client))
         before = descriptors()
         streams = asyncio.run(wait(client))
@@ -461,9 +461,9 @@ def test_a_closed_stream_that_was_awaited_leaves_no_descriptor() -> None:
 
 
 def test_other_tasks_of_the_loop_run_while_events_flow() -> None:
-    """Also where each event is there already, so that nothing is waited for: after 4 ms of the reader's work."""
+    """Also when all events have already arrived and the reader never waits: it yields after 4 ms of work."""
 
-    async def read(made: Server) -> int:
+    async def read(service: Server) -> int:
         ticks = 0
 
         async def tick() -> None:
@@ -472,7 +472,7 @@ def test_other_tasks_of_the_loop_run_while_events_flow() -> None:
                 ticks += 1
                 await asyncio.sleep(0)
 
-        async with made.async_client() as client, client.live_stats("g1", notices=False, buffer=20_000) as stream:
+        async with service.async_client() as client, client.live_stats("g1", notices=False, buffer=20_000) as stream:
             while stream.stats.updates < 20_000:
                 await asyncio.sleep(0.01)
             ticking = asyncio.create_task(tick())
@@ -486,38 +486,42 @@ def test_other_tasks_of_the_loop_run_while_events_flow() -> None:
         ticking.cancel()
         return ticks
 
-    with server([then_hold(numbered(20_000))]) as made:
-        assert asyncio.run(read(made)) > 100
+    with server([then_hold(numbered_events(20_000))]) as service:
+        assert asyncio.run(read(service)) > 100
 
 
-@pytest.mark.parametrize(("overflow", "kept"), [("drop_oldest", list(range(92, 100))), ("latest", [99])])
-def test_a_full_buffer_drops_as_its_policy_says_and_counts(overflow: Any, kept: list[int]) -> None:
-    with server([then_hold(numbered(100))]) as made, made.client() as client, client.live_stats("g1", overflow=overflow, buffer=8, notices=False) as stream:
+@pytest.mark.parametrize(("overflow", "kept_ids"), [("drop_oldest", list(range(92, 100))), ("latest", [99])])
+def test_a_full_buffer_drops_as_its_policy_says_and_counts(overflow: Any, kept_ids: list[int]) -> None:
+    with (
+        server([then_hold(numbered_events(100))]) as service,
+        service.client() as client,
+        client.live_stats("g1", overflow=overflow, buffer=8, notices=False) as stream,
+    ):
         while stream.stats.updates < 100:
             time.sleep(0.01)
         time.sleep(0.05)
         assert stream.stats.lag > 0
-        assert [int(next(stream).id) for _ in kept] == kept
-        assert stream.stats.dropped == 100 - len(kept)
+        assert [int(next(stream).id) for _ in kept_ids] == kept_ids
+        assert stream.stats.dropped == 100 - len(kept_ids)
         assert stream.stats.lag == 0
 
 
-@pytest.mark.parametrize(("overflow", "kept"), [("drop_oldest", list(range(92, 100))), ("latest", [99])])
-def test_updates_dropped_by_a_full_buffer_are_a_gap_in_place_and_in_the_journal(overflow: Any, kept: list[int], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("overflow", "kept_ids"), [("drop_oldest", list(range(92, 100))), ("latest", [99])])
+def test_updates_dropped_by_a_full_buffer_are_a_gap_in_place_and_in_the_journal(overflow: Any, kept_ids: list[int], tmp_path: Path) -> None:
     path = tmp_path / "game.journal"
-    with server([then_hold(numbered(100))]) as made, made.client() as client:
+    with server([then_hold(numbered_events(100))]) as service, service.client() as client:
         with client.live_stats("g1", overflow=overflow, buffer=8).record(path) as stream:
             while stream.stats.updates < 100:
                 time.sleep(0.01)
-            items = [next(stream) for _ in range(2 + len(kept))]
+            items = [next(stream) for _ in range(2 + len(kept_ids))]
             stats = stream.stats
     connected, gap, *rest = items
     assert isinstance(connected, sideline.live.Connected)
     assert isinstance(gap, sideline.live.Gap)
-    assert (gap.reason, gap.dropped, stats.dropped, stats.gaps) == ("overflow", 100 - len(kept), 100 - len(kept), 1)
+    assert (gap.reason, gap.dropped, stats.dropped, stats.gaps) == ("overflow", 100 - len(kept_ids), 100 - len(kept_ids), 1)
     assert gap.end is not None
     assert connected.at <= gap.start <= gap.end <= rest[0].received_at
-    assert [int(item.id) for item in rest] == kept
+    assert [int(item.id) for item in rest] == kept_ids
     assert [type(item) for item in sideline.replay(path, None)] == [type(item) for item in items]
 
 
@@ -530,7 +534,7 @@ def test_the_bytes_that_wait_are_bounded_whatever_their_number() -> None:
             to.sendall(event)
 
     for overflow in ("block", "drop_oldest"):
-        with server([heavy]) as made, made.client() as client:
+        with server([heavy]) as service, service.client() as client:
             before = resident()
             with client.live_stats("g1", overflow=overflow, max_buffer_bytes=8 << 20, notices=False) as stream:
                 until = time.monotonic() + 1.0
@@ -541,14 +545,14 @@ def test_the_bytes_that_wait_are_bounded_whatever_their_number() -> None:
 
 
 def test_an_outage_that_nobody_takes_is_a_few_notices() -> None:
-    refused = b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"
+    unavailable_response = b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"
     quick: dict[str, Any] = {"retry_wait": 0.0, "max_wait": 0.005, "buffer": 4}
-    with server([lambda to: to.sendall(refused)]) as made, made.client() as client, client.live_stats("g1", **quick) as stream:
-        while len(made.requests) < 300:
+    with server([lambda to: to.sendall(unavailable_response)]) as service, service.client() as client, client.live_stats("g1", **quick) as stream:
+        while len(service.requests) < 300:
             time.sleep(0.01)
         first = [stream._core.take() for _ in range(12)]
     reasons = [item.reason for item in first if isinstance(item, sideline.live.Disconnected)]
-    assert any(int(found[1]) > 200 for reason in reasons if (found := re.search(r"the last of (\d+) such notices", reason))), reasons
+    assert any(int(match[1]) > 200 for reason in reasons if (match := re.search(r"the last of (\d+) such notices", reason))), reasons
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
@@ -583,18 +587,18 @@ def test_batches_are_tables_of_all_items(three: Server) -> None:
 
 def test_items_travel_by_pickle_and_hold_no_secret(three: Server) -> None:
     with three.client() as client, client.live_stats("g1") as stream:
-        sent = [next(stream), next(stream)]
-    with server([lambda to: to.sendall(HEAD + b"event: whistle\nid: 7\ndata: {}\n\n")]) as named, named.client() as client:
-        sent += list(islice(client.live_stats("g1", notices=False, last_event_id="5"), 1))
-    assert sent[-1].event == "whistle"
-    pickled = pickle.dumps(sent)
-    assert b"canary" not in pickled
-    for one, came in zip(sent, pickle.loads(pickled), strict=True):
-        assert repr(came) == repr(one)
-        if isinstance(one, sideline.Update):
-            assert (came.raw, came.event, came.id, came.seq, came.source) == (one.raw, one.event, one.id, one.seq, one.source)
-            assert (came.to_dict(), came.received_at) == (one.to_dict(), one.received_at)
-    assert copy.deepcopy(sent[1]).text == sent[1].text
+        items = [next(stream), next(stream)]
+    with server([lambda to: to.sendall(HEAD + b"event: whistle\nid: 7\ndata: {}\n\n")]) as service, service.client() as client:
+        items += list(islice(client.live_stats("g1", notices=False, last_event_id="5"), 1))
+    assert items[-1].event == "whistle"
+    pickle_bytes = pickle.dumps(items)
+    assert b"canary" not in pickle_bytes
+    for item, other in zip(items, pickle.loads(pickle_bytes), strict=True):
+        assert repr(other) == repr(item)
+        if isinstance(item, sideline.Update):
+            assert (other.raw, other.event, other.id, other.seq, other.source) == (item.raw, item.event, item.id, item.seq, item.source)
+            assert (other.to_dict(), other.received_at) == (item.to_dict(), item.received_at)
+    assert copy.deepcopy(items[1]).text == items[1].text
 
 
 def test_a_wrong_name_of_a_table_costs_no_item(three: Server) -> None:
@@ -618,11 +622,11 @@ def test_batches_are_awaited_too(three: Server) -> None:
 
 
 def test_a_batch_that_is_cancelled_or_breaks_off_loses_nothing() -> None:
-    gone = b'HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: 19\r\nConnection: close\r\n\r\n{"message":"no key"}'
+    unauthorized_response = b'HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: 19\r\nConnection: close\r\n\r\n{"message":"no key"}'
 
     async def read() -> tuple[list[Any], type[BaseException] | None]:
         texts: list[Any] = []
-        async with made.async_client() as client, client.live_stats("g", retry_wait=0.01, notices=False) as stream:
+        async with service.async_client() as client, client.live_stats("g", retry_wait=0.01, notices=False) as stream:
             batches = stream.batches(max_rows=10, max_seconds=30)
             for _ in range(3):
                 with pytest.raises(TimeoutError):
@@ -638,17 +642,17 @@ def test_a_batch_that_is_cancelled_or_breaks_off_loses_nothing() -> None:
     resume = threading.Event()
 
     def slowly(to: socket.socket) -> None:
-        to.sendall(HEAD + numbered(3))
+        to.sendall(HEAD + numbered_events(3))
         resume.wait(10)
-        to.sendall(numbered(12, 3))
+        to.sendall(numbered_events(12, 3))
 
-    with server([slowly, lambda to: to.sendall(gone)]) as made:
+    with server([slowly, lambda to: to.sendall(unauthorized_response)]) as service:
         texts, error = asyncio.run(read())
     assert [text for batch in texts for text in batch] == [f'{{"n":{n}}}' for n in range(15)]
     assert [len(batch) for batch in texts] == [10, 5]
     assert error is sideline.AuthenticationError
     resume.clear()
-    with server([send(numbered(5)), lambda to: to.sendall(gone)]) as made, made.client() as client:
+    with server([send(numbered_events(5)), lambda to: to.sendall(unauthorized_response)]) as service, service.client() as client:
         batches = client.live_stats("g", retry_wait=0.01, notices=False).batches(max_rows=10, max_seconds=30)
         assert next(batches).num_rows == 5
         with pytest.raises(sideline.AuthenticationError):
@@ -671,7 +675,7 @@ def test_stats_messages_become_rows() -> None:
     }
     lines = [message, {"type": "clock"}, "ping"]
     data = b"".join(b"data: %s\n\n" % json.dumps(line).encode() for line in lines)
-    with server([then_hold(data)]) as made, made.client() as client, client.live_stats("g1") as stream:
+    with server([then_hold(data)]) as service, service.client() as client, client.live_stats("g1") as stream:
         table = next(iter(stream.batches(max_rows=4, max_seconds=5, table="stat_updates")))
     at = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
     common = {"occurred_at": at, "team_id": 1, "player_id": 11, "classification": "TWO_POINT_MAKE", "version": 100, "seq": None, "source": None}
@@ -679,7 +683,7 @@ def test_stats_messages_become_rows() -> None:
 
 
 def test_a_message_that_is_no_json_is_a_decode_error_with_its_text_at_hand() -> None:
-    with server([then_hold(b"data: {oops\n\n")]) as made, made.client() as client, client.live_stats("g1", notices=False) as stream:
+    with server([then_hold(b"data: {oops\n\n")]) as service, service.client() as client, client.live_stats("g1", notices=False) as stream:
         update = next(stream)
         with pytest.raises(sideline.DecodeError):
             update.to_dict()
@@ -687,14 +691,14 @@ def test_a_message_that_is_no_json_is_a_decode_error_with_its_text_at_hand() -> 
 
 
 def test_no_thread_and_no_descriptor_is_left_behind_by_many_streams() -> None:
-    with server([then_hold(numbered(1))]) as made, made.client() as client:
+    with server([then_hold(numbered_events(1))]) as service, service.client() as client:
 
         def use() -> None:
             for item in client.live_stats("g1"):
                 if isinstance(item, sideline.Update):
                     break
 
-        def held() -> tuple[int, int]:
+        def count_descriptors_and_threads() -> tuple[int, int]:
             return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
 
         if not os.path.exists("/proc/self/fd"):
@@ -702,11 +706,11 @@ def test_no_thread_and_no_descriptor_is_left_behind_by_many_streams() -> None:
         for _ in range(5):
             use()
         settle = time.monotonic() + 5
-        before = held()
+        before = count_descriptors_and_threads()
         for _ in range(50):
             use()
-        while held()[0] > before[0] + 5 and time.monotonic() < settle:
+        while count_descriptors_and_threads()[0] > before[0] + 5 and time.monotonic() < settle:
             time.sleep(0.05)
         # The server in this process gives up its side of a connection a little later than the client.
-        assert held()[0] <= before[0] + 5
-        assert held()[1] <= before[1] + 5
+        assert count_descriptors_and_threads()[0] <= before[0] + 5
+        assert count_descriptors_and_threads()[1] <= before[1] + 5

@@ -77,9 +77,9 @@ class Schedule:
             self.log.append(name)
             getattr(self, name)()
 
-    def note(self, sent: Sent) -> Sent:
-        self.copies[sent.payload] += 1
-        return sent
+    def note(self, message: Sent) -> Sent:
+        self.copies[message.payload] += 1
+        return message
 
 
 class Websocket(Schedule):
@@ -184,37 +184,37 @@ def check(schedule: Schedule, items: list[Any], stats: Any) -> None:
     live = schedule.live
     messages: dict[bytes, Sent] = {}
     order: dict[bytes, int] = {}
-    for n, sent in enumerate(live.sent):
-        messages.setdefault(sent.payload, sent)
-        order.setdefault(sent.payload, n)
+    for n, message in enumerate(live.sent):
+        messages.setdefault(message.payload, message)
+        order.setdefault(message.payload, n)
     updates = [item for item in items if isinstance(item, sideline.Update)]
-    delivered = Counter(item.raw for item in updates if END not in item.text)
-    for payload, count in delivered.items():
+    deliveries = Counter(item.raw for item in updates if END not in item.text)
+    for payload, count in deliveries.items():
         assert count <= schedule.copies[payload], f"delivered {count} times: {payload!r}"
 
     # On each connection nothing is left out of what was read.
     written: dict[int, list[bytes]] = {}
-    for sent in live.sent:
-        for number in sent.receivers:
-            written.setdefault(number, []).append(sent.payload)
+    for message in live.sent:
+        for number in message.receivers:
+            written.setdefault(number, []).append(message.payload)
     seen: set[bytes] = set()
-    skipped = 0
+    skip_count = 0
     connections = by_connection(items)
-    # A connection that was lost within its handshake is none to the client: then which is which shows what it delivered.
+    # The client does not count a connection that was lost within its handshake: then the updates show which connection it is.
     is_exact = len(connections) == len(live.connections)
     numbers = iter(connection.number for connection in live.connections)
-    for found in connections:
-        here = [item.raw for item in found if isinstance(item, sideline.Update) and END not in item.text]
-        if not here and not is_exact:
+    for items_of_connection in connections:
+        payloads = [item.raw for item in items_of_connection if isinstance(item, sideline.Update) and END not in item.text]
+        if not payloads and not is_exact:
             continue
-        number = next((number for number in numbers if is_exact or set(here) <= set(written.get(number, []))), None)
+        number = next((number for number in numbers if is_exact or set(payloads) <= set(written.get(number, []))), None)
         assert number is not None, "more than was written to any connection"
-        seen.update(here)
-        gaps = sum(isinstance(item, sideline.live.Gap) and item.dropped == 1 for item in found)
-        skipped += gaps
+        seen.update(payloads)
+        gaps = sum(isinstance(item, sideline.live.Gap) and item.dropped == 1 for item in items_of_connection)
+        skip_count += gaps
         on_wire = written.get(number, [])
         read = -1
-        for payload in here:
+        for payload in payloads:
             read = on_wire.index(payload, read + 1)
         for payload in on_wire[: read + 1]:
             assert payload in seen or len(payload) > LIMIT, f"connection {number}: read and not delivered: {payload[:80]!r}"
@@ -222,17 +222,17 @@ def check(schedule: Schedule, items: list[Any], stats: Any) -> None:
         assert gaps >= min(large, 1) or not is_exact, "skipped without a word"
     assert all(len(item.raw) <= LIMIT for item in updates)
 
-    # What can be resumed is complete. A service that began anew cannot know what a position of its old numbers means.
-    for sent in live.history if live.epoch == 0 else []:
-        assert sent.payload in seen or len(sent.payload) > LIMIT, f"not recovered: {sent.payload[:80]!r}"
+    # What can be resumed is complete. A restarted service cannot know what a position of its old numbers means.
+    for message in live.history if live.epoch == 0 else []:
+        assert message.payload in seen or len(message.payload) > LIMIT, f"not recovered: {message.payload[:80]!r}"
 
     # Each source is in its order.
     last: dict[str | None, int] = {}
-    given: set[bytes] = set()
+    payloads_before: set[bytes] = set()
     for item in updates:
-        if END in item.text or item.raw in given:
+        if END in item.text or item.raw in payloads_before:
             continue
-        given.add(item.raw)
+        payloads_before.add(item.raw)
         source = messages[item.raw].source
         # What a position of old numbers hid from the client after a restart may come late.
         assert order[item.raw] > last.get(source, -1) or messages[item.raw].epoch > 0, f"out of order: {item.text[:80]}"
@@ -265,7 +265,7 @@ def run(seed: int, kind: type[Schedule]) -> Any:
 
 @pytest.mark.parametrize("shard", [shard if shard < 4 else pytest.param(shard, marks=pytest.mark.extended) for shard in range(SHARDS)])
 def test_every_message_is_delivered_once_or_covered_by_a_gap(shard: int) -> None:
-    repeats = 0
+    repeat_count = 0
     for n in range(shard, RUNS, SHARDS):
-        repeats += run(n, Events if n % 4 == 3 else Websocket).repeats
-    assert repeats > 0, "no schedule repeated anything"
+        repeat_count += run(n, Events if n % 4 == 3 else Websocket).repeats
+    assert repeat_count > 0, "no schedule repeated anything"

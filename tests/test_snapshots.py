@@ -20,20 +20,20 @@ SNAPSHOT: dict[str, Any] = {"game_clock": "12:30.0", "version": 5, "teams": [TEA
 
 
 @contextmanager
-def sent(texts: list[str]) -> Iterator[list[sideline.Update]]:
+def updates_of(texts: list[str]) -> Iterator[list[sideline.Update]]:
     """The messages of a stream that sends these texts, which contain no line ends."""
 
     def send(to: socket.socket) -> None:
         to.sendall(HEAD + b"".join(b"data: " + text.encode() + b"\n\n" for text in texts))
         to.recv(1)
 
-    with server([send]) as made, made.client() as client, client.live_stats("g1", notices=False) as stream:
+    with server([send]) as service, service.client() as client, client.live_stats("g1", notices=False) as stream:
         yield [item for _, item in zip(texts, stream, strict=False) if isinstance(item, sideline.Update)]
 
 
-def same(one: object, other: object) -> bool:
+def is_equal(first: object, other: object) -> bool:
     """Equal, and of the same types: 1 is not 1.0, and the order of keys counts."""
-    return repr(one) == repr(other)
+    return repr(first) == repr(other)
 
 
 def read(text: str) -> object:
@@ -63,10 +63,10 @@ VALUES = st.recursive(
 )
 
 
-def places(of: Any) -> list[tuple[Any, Any]]:
+def places(document: Any) -> list[tuple[Any, Any]]:
     """Each container in a document, with each of its keys or indices."""
-    keys: Any = list(of) if isinstance(of, dict) else range(len(of)) if isinstance(of, list) else ()
-    return [place for key in keys for place in ((of, key), *places(of[key]))]
+    keys: Any = list(document) if isinstance(document, dict) else range(len(document)) if isinstance(document, list) else ()
+    return [place for key in keys for place in ((document, key), *places(document[key]))]
 
 
 @st.composite
@@ -76,9 +76,9 @@ def histories(draw: st.DrawFn) -> list[str]:
     texts = []
     for _ in range(draw(st.integers(2, 12))):
         for _ in range(draw(st.integers(0, 3))):
-            if not (where := places(document)):
+            if not (choices := places(document)):
                 break
-            within, key = draw(st.sampled_from(where))
+            within, key = draw(st.sampled_from(choices))
             match draw(st.sampled_from(["set", "set", "set", "remove", "add"])):
                 case "set":
                     within[key] = draw(VALUES)
@@ -95,7 +95,7 @@ def histories(draw: st.DrawFn) -> list[str]:
         tight = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,", " : ")]))
         text = json.dumps(document, separators=tight, ensure_ascii=draw(st.booleans()))
         if draw(st.integers(0, 9)) == 0:
-            # A byte is lost, or one that is not JSON comes in.
+            # Remove a byte, or insert one that is not JSON.
             at = draw(st.integers(0, len(text) - 1))
             text = text[:at] + draw(st.sampled_from(["", "\ufeff", "0", '"', "}", "]", ",", " "])) + text[at + 1 :]
         elif draw(st.integers(0, 9)) == 0:
@@ -117,17 +117,17 @@ def spoil(document: Any) -> None:
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(histories())
 def test_a_message_returns_what_its_own_text_says_whatever_is_done_to_others(texts: list[str]) -> None:
-    with sent(texts) as updates:
+    with updates_of(texts) as updates:
         assert [update.text for update in updates] == texts
         for update in updates:
             for _ in range(2):
                 document = given_of(update)
-                assert same(document, read(update.text)), update.text
+                assert is_equal(document, read(update.text)), update.text
                 with suppress(ValueError):
                     independent = json.loads(update.text)
                     # Python's strings may hold half a character, which is no Unicode.
                     json.dumps(independent, ensure_ascii=False).encode()
-                    assert same(document, independent), update.text
+                    assert is_equal(document, independent), update.text
                 spoil(document)
 
 
@@ -233,9 +233,9 @@ def test_a_message_returns_what_its_own_text_says_whatever_is_done_to_others(tex
     ],
 )
 def test_an_update_is_read_the_same_after_any_other(before: str, after: str) -> None:
-    with sent([before, after, before, after, before]) as updates:
+    with updates_of([before, after, before, after, before]) as updates:
         for update in updates:
-            assert same(given_of(update), read(update.text)), update.text
+            assert is_equal(given_of(update), read(update.text)), update.text
 
 
 NUMBERS = [sign + digits[:count] for sign in ("", "-") for digits in ("9876543210123456789", "0987654321") for count in range(20)]
@@ -244,9 +244,9 @@ NUMBERS = [sign + digits[:count] for sign in ("", "-") for digits in ("987654321
 @pytest.mark.parametrize("behind", ["}", " }", ',"b":"much more than sixteen bytes"}', ".5}", "e2}", "x}", ""])
 def test_a_number_of_any_length(behind: str) -> None:
     texts = ['{"a":1}', *(f'{{"a":{number}{behind}' for number in NUMBERS)]
-    with sent(texts) as updates:
+    with updates_of(texts) as updates:
         for update in updates:
-            assert same(given_of(update), read(update.text)), update.text
+            assert is_equal(given_of(update), read(update.text)), update.text
 
 
 SNAPSHOTS = [json.dumps(SNAPSHOT | {"version": version}) for version in range(5)]
@@ -256,7 +256,7 @@ SNAPSHOTS = [json.dumps(SNAPSHOT | {"version": version}) for version in range(5)
     "texts",
     [
         [*SNAPSHOTS, SNAPSHOTS[-1]],
-        # Parts that come where there were none: in place of another value, as a new key's, at a list's end.
+        # New parts: in place of another value, under a new key, at the end of a list.
         ['{"a":1,"b":2}', '{"a":{"c":1},"b":2}', '{"a":{"c":1},"b":3}'],
         ['{"a":1}', '{"a":1,"b":{"c":1}}', '{"a":2,"b":{"c":1}}'],
         ['{"b":1}', '{"a":[1],"b":1}', '{"a":[1],"b":2}'],
@@ -265,10 +265,10 @@ SNAPSHOTS = [json.dumps(SNAPSHOT | {"version": version}) for version in range(5)
     ],
 )
 def test_changing_a_dict_changes_no_other(texts: list[str]) -> None:
-    with sent(texts) as updates:
+    with updates_of(texts) as updates:
         for update in updates:
             document = update.to_dict()
-            assert same(document, json.loads(update.text))
+            assert is_equal(document, json.loads(update.text))
             for within, key in places(document):
                 if isinstance(within[key], dict):
                     within[key]["changed"] = 1
@@ -276,33 +276,33 @@ def test_changing_a_dict_changes_no_other(texts: list[str]) -> None:
                     within[key].append("changed")
                 else:
                     within[key] = "changed"
-            assert same(update.to_dict(), json.loads(update.text))
+            assert is_equal(update.to_dict(), json.loads(update.text))
 
 
 def test_the_text_of_an_update_survives_the_reuse_of_buffers() -> None:
     texts = [json.dumps({"n": n, "x": chr(97 + n % 26) * (n * 7919 % 3000)}) for n in range(3000)]
-    kept: list[sideline.Update] = []
+    kept_updates: list[sideline.Update] = []
 
     def send(to: socket.socket) -> None:
         for at in range(0, len(texts), 50):
             to.sendall((HEAD if at == 0 else b"") + b"".join(b"data: %s\n\n" % text.encode() for text in texts[at : at + 50]))
         to.recv(1)
 
-    with server([send]) as made, made.client() as client, client.live_stats("g1", notices=False) as stream:
+    with server([send]) as service, service.client() as client, client.live_stats("g1", notices=False) as stream:
         for text, item in zip(texts, stream, strict=False):
             assert isinstance(item, sideline.Update)
             assert item.text == text
             if len(text) % 3 == 0:
-                kept.append(item)
-    assert [update.text for update in kept] == [text for text in texts if len(text) % 3 == 0]
+                kept_updates.append(item)
+    assert [update.text for update in kept_updates] == [text for text in texts if len(text) % 3 == 0]
 
 
 def test_updates_may_be_read_in_any_order_and_from_several_threads() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     texts = [json.dumps(SNAPSHOT | {"version": version, "x": [version] * (version % 3)}) for version in range(50)]
-    with sent(texts) as updates, ThreadPoolExecutor(4) as pool:
+    with updates_of(texts) as updates, ThreadPoolExecutor(4) as pool:
         expected = [json.loads(text) for text in texts] * 20
-        shuffled = updates[::-1] * 10 + updates * 10
+        updates_again = updates[::-1] * 10 + updates * 10
         expected = expected[: len(texts) * 10][::-1] + expected[len(texts) * 10 :]
-        assert list(pool.map(sideline.Update.to_dict, shuffled)) == expected
+        assert list(pool.map(sideline.Update.to_dict, updates_again)) == expected

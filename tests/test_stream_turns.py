@@ -13,18 +13,18 @@ import pytest
 import sideline
 
 QUICK: dict[str, Any] = {"retry_wait": 0.01, "max_wait": 0.1, "silence_limit": 1.0, "give_up_on": ()}
-MANY = [f"no-such-session-{n}" for n in range(600)]
+UNKNOWN_SESSIONS = [f"no-such-session-{n}" for n in range(600)]
 
 
 @contextmanager
-def slowed(service: sideline.Simulator, client: sideline.Client) -> Iterator[None]:
+def slow_down(service: sideline.Simulator, client: sideline.Client) -> Iterator[None]:
     """A batch is under way that would take minutes: the service passes three requests in a second."""
     service.faults.add("/v1/data/*", requests_per_second=3, burst=1)
 
-    def ask() -> None:
-        assert not client.stats(MANY, on_error="keep").complete
+    def run_batch() -> None:
+        assert not client.stats(UNKNOWN_SESSIONS, on_error="keep").complete
 
-    batch = threading.Thread(target=ask)
+    batch = threading.Thread(target=run_batch)
     batch.start()
     until = time.monotonic() + 30
     while sum(seen.status == 429 for seen in service.requests) < 3:
@@ -41,20 +41,20 @@ def slowed(service: sideline.Simulator, client: sideline.Client) -> Iterator[Non
 def connected(stream: sideline.LiveStream, within: float) -> float:
     """Reads until the stream is connected; returns how long that took."""
     began = time.monotonic()
-    while (took := time.monotonic() - began) < within:
+    while (duration := time.monotonic() - began) < within:
         if isinstance(stream._core.next_within(0.1), sideline.live.Connected):
             return time.monotonic() - began
-    raise AssertionError(f"{stream!r}: not connected after {took:.1f} s")
+    raise AssertionError(f"{stream!r}: not connected after {duration:.1f} s")
 
 
 @pytest.mark.parametrize("websocket", [True, False], ids=["websocket", "event stream"])
 def test_a_stream_connects_past_a_batch_that_waits(websocket: bool) -> None:
     with sideline.Simulator(seed=3, teams=4, games=8) as service:
         client, game = service.client(max_concurrency=8), service.games[0]["event_id"]
-        opened = {True: lambda: client.live(game, sources=["stats"], **QUICK), False: lambda: client.live_stats(game, **QUICK)}[websocket]
-        with slowed(service, client):
+        open_stream = {True: lambda: client.live(game, sources=["stats"], **QUICK), False: lambda: client.live_stats(game, **QUICK)}[websocket]
+        with slow_down(service, client):
             for _ in range(3):
-                with opened() as stream:
+                with open_stream() as stream:
                     connected(stream, within=20.0)
 
 
@@ -63,7 +63,7 @@ def test_a_revoked_token_is_renewed_past_a_batch_that_waits() -> None:
         client, game = service.client(max_concurrency=8), service.games[0]["event_id"]
         with client.live(game, sources=["stats"], **QUICK) as stream:
             connected(stream, within=20.0)
-            with slowed(service, client):
+            with slow_down(service, client):
                 for _ in range(2):
                     service.revoke_tokens()
                     connected(stream, within=20.0)

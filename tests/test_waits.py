@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import sideline
-from streams import HEAD, numbered, server
+from streams import HEAD, numbered_events, server
 from test_event_loops import NoReaders
 
 NewLoop = Callable[[], asyncio.AbstractEventLoop]
@@ -38,10 +38,10 @@ def stream(go: threading.Event) -> Iterator[sideline.LiveStream]:
     def wait(to: socket.socket) -> None:
         to.sendall(HEAD)
         go.wait(20)
-        to.sendall(numbered(2))
+        to.sendall(numbered_events(2))
         to.recv(1)
 
-    with server([wait]) as made, made.client() as client, client.live_stats("g1", notices=False) as stream:
+    with server([wait]) as service, service.client() as client, client.live_stats("g1", notices=False) as stream:
         yield stream
 
 
@@ -71,9 +71,9 @@ def test_a_cancelled_wait_says_why_and_takes_nothing(stream: sideline.LiveStream
         waiting = asyncio.create_task(stream.__anext__())
         await asyncio.sleep(0.05)
         assert waiting.cancel("enough")
-        with pytest.raises(asyncio.CancelledError) as told:
+        with pytest.raises(asyncio.CancelledError) as excinfo:
             await waiting
-        assert told.value.args == ("enough",)
+        assert excinfo.value.args == ("enough",)
         go.set()
         assert [(await anext(stream)).id, (await anext(stream)).id] == ["0", "1"]
 
@@ -95,19 +95,19 @@ def test_system_exit_passes_through_the_event_loop(stream: sideline.LiveStream, 
     assert time.monotonic() - began < 30, "it went on until it was stopped"
 
 
-@pytest.mark.parametrize("how", ["cancelled", "left waiting"])
-def test_a_loop_that_waited_is_let_go(stream: sideline.LiveStream, new_loop: NewLoop, how: str) -> None:
+@pytest.mark.parametrize("way", ["cancelled", "left waiting"])
+def test_a_loop_that_waited_is_let_go(stream: sideline.LiveStream, new_loop: NewLoop, way: str) -> None:
     loop = new_loop()
     task = loop.create_task(stream.__anext__())
     loop.run_until_complete(asyncio.sleep(0.05))
-    if how == "cancelled":
+    if way == "cancelled":
         task.cancel()
         loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
     else:
         # asyncio would write to its log that the task was pending.
         loop.set_exception_handler(lambda *_: None)
     loop.close()
-    if how == "left waiting":
+    if way == "left waiting":
         stream.close()
     seen = weakref.ref(loop)
     del loop, task

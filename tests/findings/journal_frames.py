@@ -37,7 +37,7 @@ def frame_end(data: bytes, start: int) -> int:
 
 
 def parts_of(data: bytes) -> tuple[bytes, list[Part], bytes]:
-    """What is before the frames with updates, these, and what is after them."""
+    """Return the bytes before the frames with updates, these frames, and the bytes after them."""
     pieces, pending, at = [], b"", 0
     while at < len(data):
         end = frame_end(data, at)
@@ -53,5 +53,5 @@ def parts_of(data: bytes) -> tuple[bytes, list[Part], bytes]:
         at = end
     first = next(index for index, piece in enumerate(pieces) if piece.numbers)
     last = max(index for index, piece in enumerate(pieces) if piece.numbers)
-    before, after = (b"".join(piece.data for piece in some) for some in (pieces[:first], pieces[last + 1 :]))
+    before, after = (b"".join(piece.data for piece in group) for group in (pieces[:first], pieces[last + 1 :]))
     return before, pieces[first : last + 1], after + pending

@@ -48,14 +48,14 @@ UNREADABLE = {
 """Rows that REST refuses with their path."""
 WITHOUT_STATS = {"null stats": {"id": 8, "stats": None}, "no stats": {"id": 8}}
 """Rows that REST reads without values."""
-USUAL = {"a number as text": {"id": 8, "stats": {"PTS": "3"}}, "a version as text": {"id": 8, "version": "1.0", "stats": {"PTS": 1}}}
+READABLE = {"a number as text": {"id": 8, "stats": {"PTS": "3"}}, "a version as text": {"id": 8, "version": "1.0", "stats": {"PTS": 1}}}
 
 
 def snapshot(points: int, *rows: Any) -> dict[str, Any]:
     """A snapshot of both streams and of REST, with two usual rows and others."""
     details = {"id": 7, "firstname": "a", "lastname": "b"}
-    usual = [{"id": 0, "version": points, "stats": {"PTS": points}}, {"id": 7, "player_details": details, "version": points, "stats": {"PTS": points}}]
-    return {"home_team_id": 1, "away_team_id": 2, "teams": [{"id": 1, "name": "A", "player_stats": [*usual, *rows]}]}
+    valid_rows = [{"id": 0, "version": points, "stats": {"PTS": points}}, {"id": 7, "player_details": details, "version": points, "stats": {"PTS": points}}]
+    return {"home_team_id": 1, "away_team_id": 2, "teams": [{"id": 1, "name": "A", "player_stats": [*valid_rows, *rows]}]}
 
 
 def after_snapshots(*snapshots: dict[str, Any]) -> sideline.LiveBoxScore:
@@ -87,24 +87,24 @@ def rest_rows(*rows: Any) -> dict[int, Any]:
     return {row["player_id"]: row["PTS"] for row in payload.table("box_score").to_dicts()}
 
 
-@pytest.mark.parametrize("row", (USUAL | UNREADABLE | WITHOUT_STATS).values(), ids=USUAL | UNREADABLE | WITHOUT_STATS)
+@pytest.mark.parametrize("row", (READABLE | UNREADABLE | WITHOUT_STATS).values(), ids=READABLE | UNREADABLE | WITHOUT_STATS)
 def test_an_odd_row_of_a_snapshot_costs_only_itself(row: Any) -> None:
     rows = by_player(after_snapshots(*(snapshot(points, row) for points in range(1, 8))))
     assert (rows.get(0), rows.get(7)) == (7, 7)
 
 
-@pytest.mark.parametrize("row", (USUAL | WITHOUT_STATS).values(), ids=USUAL | WITHOUT_STATS)
+@pytest.mark.parametrize("row", (READABLE | WITHOUT_STATS).values(), ids=READABLE | WITHOUT_STATS)
 def test_a_row_that_rest_reads_is_read_live(row: Any) -> None:
     assert by_player(after_snapshots(snapshot(7, row))) == rest_rows(row)
 
 
 @pytest.mark.parametrize("row", UNREADABLE.values(), ids=UNREADABLE)
 def test_an_unreadable_row_is_counted_and_named_with_the_path_of_rest(row: Any) -> None:
-    with pytest.raises(sideline.DecodeError) as refused:
+    with pytest.raises(sideline.DecodeError) as excinfo:
         rest_rows(row)
     score = after_snapshots(snapshot(7, row))
     problems = [problem.path for problem in score.problems]
-    assert (score.unreadable, problems) == (1, [refused.value.path])
+    assert (score.unreadable, problems) == (1, [excinfo.value.path])
 
 
 def test_the_page_shows_the_rows_beside_unreadable_ones() -> None:
@@ -126,15 +126,15 @@ def test_the_terminal_counts_unreadable_rows(capsys: pytest.CaptureFixture[str])
         timer.start()
         stream.display(every=0.1)
         timer.join()
-    printed = capsys.readouterr().out
-    assert "2 updates" in printed
-    assert re.search(r"\b1 rows? unreadable", printed)
+    output = capsys.readouterr().out
+    assert "2 updates" in output
+    assert re.search(r"\b1 rows? unreadable", output)
 
 
 def page_states(stream: Callable[[Connection], None], until: Callable[[dict[str, Any]], bool], seconds: float = 5.0, **rest: Any) -> list[dict[str, Any]]:
     """The states of the page of a stream, up to the first for which `until` holds."""
     states: list[dict[str, Any]] = []
-    with fake(stream, **rest) as service, service.client() as client, opened(client, is_game="rest" in rest) as live, live.serve() as page:
+    with fake(stream, **rest) as service, service.client() as client, open_stream(client, is_game="rest" in rest) as live, live.serve() as page:
         port = int(page.url.rstrip("/").rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection, connection.makefile("rb") as lines, suppress(TimeoutError):
             connection.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
@@ -146,7 +146,7 @@ def page_states(stream: Callable[[Connection], None], until: Callable[[dict[str,
     return states
 
 
-def opened(client: sideline.Client, *, is_game: bool) -> sideline.LiveStream:
+def open_stream(client: sideline.Client, *, is_game: bool) -> sideline.LiveStream:
     return client.live("g1", **QUICK) if is_game else client.live_stats("g1", **QUICK)
 
 
@@ -273,8 +273,8 @@ FIRST: dict[str, Answer | None] = {
 
 @pytest.mark.parametrize("first", FIRST.values(), ids=FIRST)
 def test_a_gap_is_requested_again_after_a_failed_attempt(first: Answer | None) -> None:
-    answers = iter([first])
-    score, _ = recovered(lambda _: next(answers, catch_up()), 6, timeout=1.0)
+    responses = iter([first])
+    score, _ = recovered(lambda _: next(responses, catch_up()), 6, timeout=1.0)
     assert by_player(score)[7] == 10
 
 
@@ -388,7 +388,7 @@ def test_the_journal_waits_on_the_simulated_clock() -> None:
     assert [name for name, text in rust("src/live").items() if re.search(r"\b(Condvar|std::time::\{?.*\bInstant)\b", text)] == []
 
 
-SIMULATED = {
+SIMULATION_TERMS = {
     "recovery": r"recover_pause: Some|RecoverOption|recover: ",
     "box scores": r"\bBoxScore\b",
     "the journal": r"\b[Jj]ournal\b|\bRecorder\b",
@@ -397,9 +397,9 @@ SIMULATED = {
 
 
 @pytest.mark.source
-@pytest.mark.parametrize("what", SIMULATED)
-def test_the_simulation_has(what: str) -> None:
-    assert [name for name, text in rust("src/simulation").items() if re.search(SIMULATED[what], text)] != []
+@pytest.mark.parametrize("feature", SIMULATION_TERMS)
+def test_the_simulation_has(feature: str) -> None:
+    assert [name for name, text in rust("src/simulation").items() if re.search(SIMULATION_TERMS[feature], text)] != []
 
 
 # 7. Journals with lost and copied frames.
@@ -427,7 +427,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return data
 
 
-def replayed(path: Path, data: bytes) -> tuple[list[int], list[str]]:
+def replay_bytes(path: Path, data: bytes) -> tuple[list[int], list[str]]:
     """The numbers and gaps of a journal of these bytes."""
     path.write_bytes(data)
     items = list(sideline.replay(path, None))
@@ -435,38 +435,38 @@ def replayed(path: Path, data: bytes) -> tuple[list[int], list[str]]:
     return numbers, [item.reason for item in items if isinstance(item, sideline.live.Gap)]
 
 
-def without(index: int) -> Callable[[list[Part]], list[Part]]:
+def remove_part(index: int) -> Callable[[list[Part]], list[Part]]:
     return lambda parts: [part for part in parts if part is not parts[index]]
 
 
-LOST = {"first": without(0), "middle": without(1), "last": without(-1)}
+PART_REMOVALS = {"first": remove_part(0), "middle": remove_part(1), "last": remove_part(-1)}
 
 
 def test_a_whole_journal_has_every_update_and_no_gap(journal: bytes, tmp_path: Path) -> None:
-    assert replayed(tmp_path / "game.journal", journal) == (list(range(900)), [])
+    assert replay_bytes(tmp_path / "game.journal", journal) == (list(range(900)), [])
 
 
-@pytest.mark.parametrize("lost", LOST.values(), ids=LOST)
-def test_a_lost_frame_of_a_journal_is_one_gap(lost: Callable[[list[Part]], list[Part]], journal: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize("remove", PART_REMOVALS.values(), ids=PART_REMOVALS)
+def test_a_lost_frame_of_a_journal_is_one_gap(remove: Callable[[list[Part]], list[Part]], journal: bytes, tmp_path: Path) -> None:
     before, parts, after = parts_of(journal)
-    kept = lost(parts)
-    numbers, gaps = replayed(tmp_path / "game.journal", before + b"".join(part.data for part in kept) + after)
-    assert (numbers, gaps) == ([number for part in kept for number in part.numbers], ["damaged"])
+    parts_left = remove(parts)
+    numbers, gaps = replay_bytes(tmp_path / "game.journal", before + b"".join(part.data for part in parts_left) + after)
+    assert (numbers, gaps) == ([number for part in parts_left for number in part.numbers], ["damaged"])
 
 
 @pytest.mark.parametrize("place", [0, 2, -1])
 def test_a_copied_frame_of_a_journal_is_one_gap_and_no_update_twice(place: int, journal: bytes, tmp_path: Path) -> None:
     before, parts, after = parts_of(journal)
-    copied = [*parts]
-    copied.insert(place if place >= 0 else len(parts), parts[1])
-    numbers, gaps = replayed(tmp_path / "game.journal", before + b"".join(part.data for part in copied) + after)
+    parts_with_copy = [*parts]
+    parts_with_copy.insert(place if place >= 0 else len(parts), parts[1])
+    numbers, gaps = replay_bytes(tmp_path / "game.journal", before + b"".join(part.data for part in parts_with_copy) + after)
     assert (sorted(numbers), gaps) == (list(range(900)), ["damaged"])
 
 
 def test_swapped_frames_of_a_journal_are_one_gap(journal: bytes, tmp_path: Path) -> None:
     before, parts, after = parts_of(journal)
     parts[1], parts[2] = parts[2], parts[1]
-    numbers, gaps = replayed(tmp_path / "game.journal", before + b"".join(part.data for part in parts) + after)
+    numbers, gaps = replay_bytes(tmp_path / "game.journal", before + b"".join(part.data for part in parts) + after)
     assert gaps == ["damaged"]
     assert len(numbers) == len(set(numbers))
 
@@ -474,15 +474,15 @@ def test_swapped_frames_of_a_journal_are_one_gap(journal: bytes, tmp_path: Path)
 @pytest.mark.parametrize("index", [0, 1, -1], ids=["first", "middle", "last"])
 def test_a_changed_frame_of_a_journal_is_one_gap(index: int, journal: bytes, tmp_path: Path) -> None:
     before, parts, after = parts_of(journal)
-    kept = [number for part in without(index)(parts) for number in part.numbers]
+    expected = [number for part in remove_part(index)(parts) for number in part.numbers]
     data = bytearray(parts[index].data)
     data[-100] ^= 0xFF
     parts[index].data = bytes(data)
-    assert replayed(tmp_path / "game.journal", before + b"".join(part.data for part in parts) + after) == (kept, ["damaged"])
+    assert replay_bytes(tmp_path / "game.journal", before + b"".join(part.data for part in parts) + after) == (expected, ["damaged"])
 
 
 def test_a_torn_journal_ends_with_a_gap(journal: bytes, tmp_path: Path) -> None:
-    numbers, gaps = replayed(tmp_path / "game.journal", journal[:-10])
+    numbers, gaps = replay_bytes(tmp_path / "game.journal", journal[:-10])
     assert numbers == list(range(len(numbers)))
     assert gaps == ["torn"]
 
@@ -490,7 +490,7 @@ def test_a_torn_journal_ends_with_a_gap(journal: bytes, tmp_path: Path) -> None:
 # 8. Delivery stamps.
 
 
-def stamped(connection: Connection) -> None:
+def send_times(connection: Connection) -> None:
     """Resumes with the last message, and stamps each delivery; it cuts two connections."""
     connection.begin_messages()
     for number in range(int(connection.query.get("last_seq", ["1"])[0]), min(connection.number * 100, 300) + 1):
@@ -501,7 +501,7 @@ def stamped(connection: Connection) -> None:
 
 
 def stamped_items() -> list[Any]:
-    with fake(stamped) as service, service.client() as client:
+    with fake(send_times) as service, service.client() as client:
         return take(client.live("g1", recover="off", **QUICK), 10, is_end)
 
 
@@ -660,12 +660,12 @@ def test_the_page_shows_no_gap_after_all_were_recovered() -> None:
 
 
 def test_a_stream_that_never_delivers_within_its_silence_limit_names_the_option() -> None:
-    def buffered(connection: Connection) -> None:
+    def send_buffered(connection: Connection) -> None:
         connection.begin_events()
         time.sleep(0.6)
         connection.event({"n": 0})
 
-    with fake(buffered) as service, service.client() as client:
+    with fake(send_buffered) as service, service.client() as client:
         items = take(client.live_stats("g1", silence_limit=0.3, recover="off", **QUICK), 2.0)
     reasons = [item.reason for item in items if isinstance(item, sideline.live.Disconnected)]
     assert len(reasons) >= 3

@@ -6,7 +6,7 @@ from typing import assert_type
 import sideline
 
 
-async def ask(client: sideline.AsyncClient, session_ids: tuple[str, str]) -> sideline.Table:
+async def send_requests(client: sideline.AsyncClient, session_ids: tuple[str, str]) -> sideline.Table:
     teams, shots = await asyncio.gather(client.teams(), client.shots(session_ids[0]))
     assert_type(teams, sideline.Payload)
     assert_type(shots, sideline.Payload)
@@ -31,13 +31,13 @@ async def watch(client: sideline.AsyncClient, game_id: str) -> int:
 
 
 async def plan(client: sideline.AsyncClient) -> int:
-    planned = await client.plan("shots", start="2026-11-01", team_ids=[1])
-    assert_type(planned, sideline.Plan)
+    season_plan = await client.plan("shots", start="2026-11-01", team_ids=[1])
+    assert_type(season_plan, sideline.Plan)
     assert_type(await client.season("2026-27").plan("shots"), sideline.Plan)
     height: int = client.scan("shots", start="2026-11-01").collect().height
     with sideline.Client() as waiting:
         assert_type(waiting.season(2026).plan("shots"), sideline.Plan)
-        for part in planned.split(4):
+        for part in season_plan.split(4):
             assert_type(part, sideline.Part)
             assert_type(part.read(waiting), sideline.Table)
     return height
@@ -46,6 +46,6 @@ async def plan(client: sideline.AsyncClient) -> int:
 async def main() -> None:
     async with sideline.AsyncClient(max_concurrency=4) as client:
         assert_type(client, sideline.AsyncClient)
-        await ask(client, ("one", "two"))
+        await send_requests(client, ("one", "two"))
         await plan(client)
         await asyncio.wait_for(watch(client, "a-game"), timeout=10)

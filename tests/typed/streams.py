@@ -7,7 +7,7 @@ from typing import assert_type
 import sideline
 
 
-def told(item: sideline.Update | sideline.live.Notice) -> str:
+def describe(item: sideline.Update | sideline.live.Notice) -> str:
     match item:
         case sideline.Update():
             assert_type(item.received_at, datetime.datetime)
@@ -30,13 +30,13 @@ def watch(client: sideline.Client, game_id: str, journal: Path) -> sideline.Tabl
     with client.live_stats(game_id, overflow="latest").record(journal) as stream:
         assert_type(stream, sideline.LiveStream)
         for item in stream:
-            print(told(item))
+            print(describe(item))
             assert_type(score.feed(item), bool)
             if stream.stats.updates > 10 or stream.state == "closed":
                 break
     for table in sideline.replay(journal, None).batches(max_rows=100, table="stat_updates"):
         assert_type(table, sideline.Table)
-    print(told(next(sideline.replay(journal, speed=None))))
+    print(describe(next(sideline.replay(journal, speed=None))))
     with sideline.replay(journal).serve(score, port=0) as page:
         assert_type(page, sideline.live.LivePage)
         assert_type(page.url, str)

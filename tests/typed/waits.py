@@ -20,7 +20,7 @@ def fields() -> dict[str, str | None]:
     return {field.name: field.unit for field in schema}
 
 
-def ask(client: sideline.Client, team_id: int) -> None:
+def send_request(client: sideline.Client, team_id: int) -> None:
     teams = client.teams()
     assert_type(teams, sideline.Payload)
     assert_type(teams.raw, bytes)
@@ -37,7 +37,7 @@ def ask(client: sideline.Client, team_id: int) -> None:
     print(height, schedule.to_dict()["games"])
 
 
-def told(call: Callable[[], sideline.Payload]) -> str:
+def describe(call: Callable[[], sideline.Payload]) -> str:
     try:
         return repr(call())
     except sideline.InvalidRequest as error:
@@ -57,7 +57,7 @@ def main() -> None:
     with sideline.Simulator(seed=7, teams=4, games=8) as service, service.client(timeout=limits) as client:
         assert_type(client, sideline.Client)
         service.faults.add("/v1/data/teams", status=503, times=1)
-        ask(client, 1)
+        send_request(client, 1)
         assert_type(service.requests[0].status, int)
     with sideline.Client(username="analyst", secret="...", timeout=3.5, ca_bundle="authority.pem") as real:
-        print(told(real.teams))
+        print(describe(real.teams))
