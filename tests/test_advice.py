@@ -25,14 +25,14 @@ def league(running: Service) -> Iterator[Service]:
     running.faults.clear()
 
 
-def raised(league: Service, call: Callable[[sideline.Client], Any] = lambda client: client.teams(), **options: Any) -> sideline.SidelineError:
-    with sideline.Client(**league.client_options() | {"max_retries": 0} | options) as client, pytest.raises(sideline.SidelineError) as caught:
+def error_of(league: Service, call: Callable[[sideline.Client], Any] = lambda client: client.teams(), **options: Any) -> sideline.SidelineError:
+    with sideline.Client(**league.client_options() | {"max_retries": 0} | options) as client, pytest.raises(sideline.SidelineError) as excinfo:
         call(client)
-    error = caught.value
+    error = excinfo.value
     assert isinstance(error.advice, str)
     assert error.advice
-    again = pickle.loads(pickle.dumps(error))
-    assert (again.advice, again._advice_kind, again._found) == (error.advice, error._advice_kind, error._found)
+    error_copy = pickle.loads(pickle.dumps(error))
+    assert (error_copy.advice, error_copy._advice_kind, error_copy._found) == (error.advice, error._advice_kind, error._found)
     return error
 
 
@@ -51,7 +51,7 @@ STATUSES = {
 @pytest.mark.parametrize("status", STATUSES)
 def test_each_status_has_its_advice(league: Service, status: int) -> None:
     league.faults.add("teams", status=status, body={"status": status, "message": "no. Not now. ", "serviceRequestId": "r"})
-    error = raised(league)
+    error = error_of(league)
     kind, advice = STATUSES[status]
     assert isinstance(error, kind)
     assert error._advice_kind == advice
@@ -62,11 +62,11 @@ def test_each_status_has_its_advice(league: Service, status: int) -> None:
 
 
 def test_credentials_clock_and_key_are_distinguished(league: Service) -> None:
-    assert raised(league, secret="mistyped")._advice_kind == "check_credentials"
-    assert raised(league, lambda client: client.broadcast_teams(), api_key="mistyped")._advice_kind == "check_key"
+    assert error_of(league, secret="mistyped")._advice_kind == "check_credentials"
+    assert error_of(league, lambda client: client.broadcast_teams(), api_key="mistyped")._advice_kind == "check_key"
     league.clock_offset = 3 * 86_400.0
     try:
-        error = raised(league)
+        error = error_of(league)
     finally:
         league.clock_offset = 0.0
     assert error._advice_kind == "set_clock"
@@ -76,17 +76,17 @@ def test_credentials_clock_and_key_are_distinguished(league: Service) -> None:
 def test_an_error_without_a_response_has_its_advice_and_request(league: Service) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
-    error = raised(league, base_url=f"http://127.0.0.1:{port}", max_retries=1)
+    error = error_of(league, base_url=f"http://127.0.0.1:{port}", max_retries=1)
     assert isinstance(error, sideline.ConnectError)
     assert (error.method, error.attempts, error._advice_kind) == ("GET", 2, "check_address")
     assert error.url == f"http://127.0.0.1:{port}/v1/data/teams"
     assert error.elapsed > 0
     assert str(error) == f"{error._found}. {error.advice}"
     league.faults.add("teams", cut_at=3)
-    assert raised(league)._advice_kind == "try_again"
+    assert error_of(league)._advice_kind == "try_again"
     league.faults.clear()
     league.faults.add("teams", delay=30.0)
-    assert raised(league, timeout=0.2)._advice_kind == "raise_timeout"
+    assert error_of(league, timeout=0.2)._advice_kind == "raise_timeout"
 
 
 def test_a_body_that_is_no_data_has_its_advice(league: Service) -> None:
@@ -96,7 +96,7 @@ def test_a_body_that_is_no_data_has_its_advice(league: Service) -> None:
         ("<html>Log in" + "x" * 9_000, {"content-type": "text/html"}, "check_base_address"),
     ):
         league.faults.add("teams", body=body, headers=headers, times=1)
-        error = raised(league, lambda client: client.teams().table())
+        error = error_of(league, lambda client: client.teams().table())
         assert isinstance(error, sideline.DecodeError)
         assert error._advice_kind == kind
         assert str(error) == f"{error._found}. {error.advice}"
@@ -106,7 +106,7 @@ def test_a_body_that_is_no_data_has_its_advice(league: Service) -> None:
 
 def test_a_strict_client_says_what_it_refused_and_where_it_is(league: Service) -> None:
     league.faults.add("teams", body={"teams": [{"id": 7, "mascot": "owl"}]}, times=1)
-    error = raised(league, strict=True)
+    error = error_of(league, strict=True)
     assert (error._advice_kind, str(error)) == ("look_at_body", f"{error._found}. {error.advice}")
     assert "teams[].mascot" in error._found and "strict=True" in error._found and ".payload" in error.advice
 
@@ -114,16 +114,16 @@ def test_a_strict_client_says_what_it_refused_and_where_it_is(league: Service) -
 def test_a_unit_that_was_not_attempted_has_the_advice_of_its_cause(league: Service) -> None:
     def call(client: sideline.Client) -> None:
         batch = client.stats([f"s{number}" for number in range(30)], on_error="keep", progress=False)
-        kept = {type(error).__name__: error for error in batch.errors.values()}
-        raise kept["AuthenticationError"]
+        errors = {type(error).__name__: error for error in batch.errors.values()}
+        raise errors["AuthenticationError"]
 
-    assert raised(league, call, secret="mistyped")._advice_kind == "check_credentials"
+    assert error_of(league, call, secret="mistyped")._advice_kind == "check_credentials"
 
 
 def test_a_missing_credential_ends_a_batch_before_it_is_sent(league: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SIDELINE_SECRET", raising=False)
     before = len(league.requests)
-    error = raised(league, lambda client: client.stats(["a", "b"], on_error="keep"), secret=None)
+    error = error_of(league, lambda client: client.stats(["a", "b"], on_error="keep"), secret=None)
     assert isinstance(error, sideline.ConfigurationError)
     assert "SIDELINE_SECRET" in str(error)
     assert len(league.requests) == before

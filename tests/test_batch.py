@@ -40,12 +40,12 @@ STATUSES = ["fetched", "empty", "forbidden", "missing", "failed"]
 def sessions(service: sideline.Simulator, client: sideline.Client) -> list[str]:
     """Of games that are over, in no order of the service's own."""
     games = [game["event_id"] for game in service.games[:60]]
-    found = client.game(games).table("sessions").to_dicts()
-    return [row["session_id"] for row in found][::-1]
+    rows = client.game(games).table("sessions").to_dicts()
+    return [row["session_id"] for row in rows][::-1]
 
 
 @pytest.fixture
-def once(service: sideline.Simulator) -> Iterator[sideline.Client]:
+def client_without_retries(service: sideline.Simulator) -> Iterator[sideline.Client]:
     """A client that sends nothing twice."""
     with service.client(max_retries=0, timeout=5) as client:
         yield client
@@ -60,20 +60,20 @@ def of(coverage: list[dict[str, Any]], *statuses: str) -> list[str]:
     return [row["session_id"] for row in coverage if row["status"] in statuses]
 
 
-def account(batch: sideline.Batch, planned: list[str]) -> list[dict[str, Any]]:
+def checked_coverage(batch: sideline.Batch, expected_ids: list[str]) -> list[dict[str, Any]]:
     """The coverage, which must be a disjoint union of the five states, and the rows those of the fetched units alone."""
     coverage = batch.coverage.to_dicts()
-    assert [row["session_id"] for row in coverage] == planned
+    assert [row["session_id"] for row in coverage] == expected_ids
     assert {row["status"] for row in coverage} <= set(STATUSES)
     assert batch.counts == {status: len(of(coverage, status)) for status in STATUSES}
-    came = of(coverage, "fetched", "empty")
-    assert len(batch) == len(came)
+    ids_with_payload = of(coverage, "fetched", "empty")
+    assert len(batch) == len(ids_with_payload)
     for name in batch.tables:
         assert ids_in(batch, name) == of(coverage, "fetched")
     rows = Counter(batch.to_polars()["session_id"].to_list())
     assert all(row["rows"] == rows[row["session_id"]] for row in coverage)
     assert list(batch.errors) == of(coverage, "forbidden", "missing", "failed")
-    assert all((row["error"] is None) == (row["session_id"] in came) for row in coverage)
+    assert all((row["error"] is None) == (row["session_id"] in ids_with_payload) for row in coverage)
     assert all(row["attempts"] >= 1 and row["fetched_at"] is not None for row in coverage)
     return coverage
 
@@ -158,7 +158,7 @@ def test_ids_that_are_numbers_come_in_the_same_containers(service: sideline.Simu
 
 
 def test_a_column_that_holds_no_ids_is_refused_before_any_request(service: sideline.Simulator, client: sideline.Client) -> None:
-    asked = len(service.requests)
+    before = len(service.requests)
     with pytest.raises(TypeError, match=r"session_id is a column of ids \(integers or texts\), not ArrowArray of Float64"):
         client.stats(ArrowArray([1.5]))
     with pytest.raises(TypeError, match="not ArrowArray of Struct"):
@@ -167,17 +167,17 @@ def test_a_column_that_holds_no_ids_is_refused_before_any_request(service: sidel
         client.stats(ArrowArray([2**63], pa.uint64()))
     batch = client.stats(ArrowArray(["a", None]), on_error="keep")
     assert [unit["status"] for unit in batch.coverage.to_dicts()] == ["missing", "failed"]
-    assert len(service.requests) == asked + 1
+    assert len(service.requests) == before + 1
 
 
 def test_one_id_gives_a_payload_however_it_is_written(service: sideline.Simulator, client: sideline.Client) -> None:
     team = service.teams[0]["id"]
-    for one in (team, str(team), np.int64(team), np.str_(team), np.array(team)):
-        assert isinstance(client.roster(one), sideline.Payload), type(one)
+    for value in (team, str(team), np.int64(team), np.str_(team), np.array(team)):
+        assert isinstance(client.roster(value), sideline.Payload), type(value)
 
 
 def test_no_ids_give_an_empty_batch_with_its_schemas(service: sideline.Simulator, client: sideline.Client) -> None:
-    asked = len(service.requests)
+    before = len(service.requests)
     for none in ([], (), range(0), np.array([], dtype=str), pl.Series([], dtype=pl.String), iter(())):
         batch = client.possessions(none)
         assert (len(batch), batch.complete, list(batch), batch.coverage.num_rows) == (0, True, [], 0)
@@ -188,7 +188,7 @@ def test_no_ids_give_an_empty_batch_with_its_schemas(service: sideline.Simulator
     assert client.catch_up([], ["shots"]).tables == ["shots"]
     with pytest.raises(ValueError, match="no column"):
         client.stats([]).table(columns=["PTSS"])
-    assert len(service.requests) == asked
+    assert len(service.requests) == before
 
 
 @pytest.mark.parametrize(
@@ -207,10 +207,10 @@ def test_no_ids_give_an_empty_batch_with_its_schemas(service: sideline.Simulator
 def test_an_object_without_ids_is_refused_before_anything_is_sent(
     service: sideline.Simulator, client: sideline.Client, ids: Any, error: type[Exception], text: str
 ) -> None:
-    asked = len(service.requests)
+    before = len(service.requests)
     with pytest.raises(error, match=text):
         client.stats(ids)
-    assert len(service.requests) == asked
+    assert len(service.requests) == before
 
 
 @pytest.mark.parametrize(
@@ -228,21 +228,21 @@ def test_an_object_without_ids_is_refused_before_anything_is_sent(
         (pa.array(["a", None]), r"session_id\[1\]"),
     ],
 )
-def test_an_id_that_cannot_be_sent_is_one_units_failure(service: sideline.Simulator, once: sideline.Client, ids: Any, text: str) -> None:
-    """One odd id among thousands must not keep the others from coming."""
-    asked = len(service.requests)
-    batch = once.stats(ids, on_error="keep")
-    odd = int(re.findall(r"\d", text)[0])
-    row = batch.coverage.to_dicts()[odd]
+def test_an_id_that_cannot_be_sent_is_one_units_failure(service: sideline.Simulator, client_without_retries: sideline.Client, ids: Any, text: str) -> None:
+    """One invalid id among thousands does not keep the others from being fetched."""
+    before = len(service.requests)
+    batch = client_without_retries.stats(ids, on_error="keep")
+    invalid_index = int(re.findall(r"\d", text)[0])
+    row = batch.coverage.to_dicts()[invalid_index]
     assert re.search(text, row["error"]) and (row["status"], row["attempts"]) == ("failed", 0)
     assert all(isinstance(error, (ValueError, sideline.NotFound)) for error in batch.errors.values())
-    assert len(service.requests) == asked + len(ids) - 1
+    assert len(service.requests) == before + len(ids) - 1
     with pytest.raises(sideline.IncompleteBatch, match="session_id"):
-        once.stats(ids)
+        client_without_retries.stats(ids)
 
 
 def test_arguments_that_are_wrong_for_all_raise_before_anything_is_sent(service: sideline.Simulator, client: sideline.Client, sessions: list[str]) -> None:
-    asked = len(service.requests)
+    before = len(service.requests)
     with pytest.raises(ValueError, match='^start "soon"'):
         client.locations(sessions[:2], "soon", 9)
     with pytest.raises(ValueError, match="one or more of"):
@@ -257,9 +257,9 @@ def test_arguments_that_are_wrong_for_all_raise_before_anything_is_sent(service:
         client.stats(sessions[:2], progress="yes")  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="many ids"):
         client.stats(sessions[0], on_error="keep")  # type: ignore[call-overload]
-    with sideline.Client(base_url=service.base_url, username="ann") as bare, pytest.raises(sideline.ConfigurationError):
-        bare.stats(sessions)
-    assert len(service.requests) == asked
+    with sideline.Client(base_url=service.base_url, username="ann") as other_client, pytest.raises(sideline.ConfigurationError):
+        other_client.stats(sessions)
+    assert len(service.requests) == before
 
 
 def test_every_operation_that_takes_an_id_first_takes_many(
@@ -270,41 +270,41 @@ def test_every_operation_that_takes_an_id_first_takes_many(
         "locations": (game["results"][0]["started_at"], game["results"][0]["started_at"] + 1_000),
         "broadcast_locomotion": (game["game_attributes"]["home_team_id"],),
     }
-    given = {"team_id": [game["game_attributes"]["home_team_id"]] * 2, "game_id": [game["id"]] * 2, "session_id": [game["results"][0]["id"]] * 2}
-    given["schedule_id"] = given["game_id"]
+    arguments = {"team_id": [game["game_attributes"]["home_team_id"]] * 2, "game_id": [game["id"]] * 2, "session_id": [game["results"][0]["id"]] * 2}
+    arguments["schedule_id"] = arguments["game_id"]
     now = datetime.fromisoformat(NOW).timestamp() * 1000
-    on_court = [one["event_id"] for one in service.games if one["tipoff_at"] <= now][-1]
-    took = []
+    on_court = [game["event_id"] for game in service.games if game["tipoff_at"] <= now][-1]
+    names = []
     for operation in operations():
-        name, first = operation["name"], next((one["name"] for one in operation["arguments"] if one["takes_many"]), None)
+        name, first = operation["name"], next((argument["name"] for argument in operation["arguments"] if argument["takes_many"]), None)
         if first is not None:
             options = {"game_id": game["id"]} if name == "team_game_stats" else {}
             # Colours are there while a game is played.
-            ids = [on_court] * 2 if name == "broadcast_colors" else given[first]
+            ids = [on_court] * 2 if name == "broadcast_colors" else arguments[first]
             batch = getattr(client, name)(ids, *more.get(name, ()), **options)
             single = getattr(client, name)(ids[0], *more.get(name, ()), **options)
             assert batch.complete, name
             assert next(iter(batch)).to_dict() == single.to_dict(), name
             if batch.tables:
                 key = {"schedule_id": "game_id"}.get(first, first)
-                assert [str(row[key]) for row in batch.coverage.to_dicts()] == [str(one) for one in given[first]], name
-            took.append(name)
-    assert len(took) >= 20
-    assert took == [one["name"] for one in operations() if one["arguments"] and one["arguments"][0]["kind"] == "id"]
+                assert [str(row[key]) for row in batch.coverage.to_dicts()] == [str(value) for value in arguments[first]], name
+            names.append(name)
+    assert len(names) >= 20
+    assert names == [operation["name"] for operation in operations() if operation["arguments"] and operation["arguments"][0]["kind"] == "id"]
     with pytest.raises((TypeError, ValueError)):
-        client.subscription_token(given["game_id"])  # type: ignore[arg-type]
+        client.subscription_token(arguments["game_id"])  # type: ignore[arg-type]
 
 
-# What comes.
+# Responses and tables.
 
 
 def test_the_table_is_that_of_each_id_after_the_other(client: sideline.Client, sessions: list[str]) -> None:
     ids = sessions[:5]
     batch = client.possessions(ids)
     for name in batch.tables:
-        apart = pl.concat([client.possessions(one).to_polars(name).with_columns(pl.col(pl.Categorical).cast(pl.String)) for one in ids])
-        assert batch.to_polars(name).with_columns(pl.col(pl.Categorical).cast(pl.String)).equals(apart)
-    assert [payload.to_dict() for payload in batch] == [client.possessions(one).to_dict() for one in ids]
+        expected = pl.concat([client.possessions(session).to_polars(name).with_columns(pl.col(pl.Categorical).cast(pl.String)) for session in ids])
+        assert batch.to_polars(name).with_columns(pl.col(pl.Categorical).cast(pl.String)).equals(expected)
+    assert [payload.to_dict() for payload in batch] == [client.possessions(session).to_dict() for session in ids]
     assert batch.table(columns=["team_id", "session_id"]).column_names == ["team_id", "session_id"]
     assert batch.to_pandas().shape == batch.to_arrow().shape
     twice = client.possessions([ids[0], ids[0]])
@@ -313,11 +313,11 @@ def test_the_table_is_that_of_each_id_after_the_other(client: sideline.Client, s
 
 def test_the_order_is_that_of_the_ids_though_responses_come_in_another(service: sideline.Simulator, client: sideline.Client, sessions: list[str]) -> None:
     ids = sessions[:12]
-    for place, one in enumerate(ids):
-        service.faults.add(f"*/{one}/stats", delay=0.02 * (12 - place))
+    for place, session_id in enumerate(ids):
+        service.faults.add(f"*/{session_id}/stats", delay=0.02 * (12 - place))
     batch = client.stats(ids)
-    ended = [row["fetched_at"] for row in batch.coverage.to_dicts()]
-    assert ended != sorted(ended), "the first was answered after the second"
+    end_times = [row["fetched_at"] for row in batch.coverage.to_dicts()]
+    assert end_times != sorted(end_times), "the first was answered after the second"
     assert ids_in(batch) == ids
 
 
@@ -342,77 +342,81 @@ def test_a_session_without_a_row_is_empty_and_complete(service: sideline.Simulat
     assert len(batch) == 3
 
 
-# What goes wrong.
+# Faults.
 
 
-def test_under_faults_the_planned_are_the_five_states_and_rows_are_the_fetched(service: sideline.Simulator, once: sideline.Client, sessions: list[str]) -> None:
+def test_under_faults_the_planned_are_the_five_states_and_rows_are_the_fetched(
+    service: sideline.Simulator, client_without_retries: sideline.Client, sessions: list[str]
+) -> None:
     faults_on_a_fifth(service)
-    batch = once.stats(sessions, on_error="keep")
-    coverage = account(batch, sessions)
+    batch = client_without_retries.stats(sessions, on_error="keep")
+    coverage = checked_coverage(batch, sessions)
     assert {row["status"] for row in coverage} >= {"fetched", "forbidden", "missing", "failed"}
     assert 0.6 < len(batch) / len(sessions) < 0.95
     service.faults.clear()
     holes = of(coverage, "forbidden", "missing", "failed")
     before = len(service.requests)
-    whole = batch.retry()
-    asked = [seen.path.split("/")[4] for seen in service.requests[before:]]
-    assert sorted(asked) == sorted(holes), "a retry requests the missing units and nothing else"
-    account(whole, sessions)
-    assert whole.complete
+    retried_batch = batch.retry()
+    requested_ids = [seen.path.split("/")[4] for seen in service.requests[before:]]
+    assert sorted(requested_ids) == sorted(holes), "a retry requests the missing units and nothing else"
+    checked_coverage(retried_batch, sessions)
+    assert retried_batch.complete
     assert not batch.complete, "a batch does not change"
 
 
 def test_a_client_with_retries_fetches_nearly_everything(service: sideline.Simulator, client: sideline.Client, sessions: list[str]) -> None:
     service.faults.add("*/stats", status=503, probability=0.2, headers={"Retry-After": "0"})
     batch = client.stats(sessions, on_error="keep")
-    assert account(batch, sessions)
+    assert checked_coverage(batch, sessions)
     assert len(batch) > 0.98 * len(sessions)
     assert sum(row["attempts"] for row in batch.coverage.to_dicts()) > len(sessions)
 
 
 def test_a_dropped_unit_is_seen(client: sideline.Client, sessions: list[str]) -> None:
     batch = client.stats(sessions[:5])
-    account(batch, sessions[:5])
-    kept = batch._units[:]
+    checked_coverage(batch, sessions[:5])
+    units = batch._units[:]
     batch._units[2] = batch._units[2]._replace(payload=None)
     with pytest.raises(AssertionError):
-        account(batch, sessions[:5])
-    batch._units[:] = kept[:2] + kept[3:]
+        checked_coverage(batch, sessions[:5])
+    batch._units[:] = units[:2] + units[3:]
     with pytest.raises(AssertionError):
-        account(batch, sessions[:5])
+        checked_coverage(batch, sessions[:5])
 
 
-def test_missing_units_raise_and_fetched_ones_are_in_the_exception(service: sideline.Simulator, once: sideline.Client, sessions: list[str]) -> None:
+def test_missing_units_raise_and_fetched_ones_are_in_the_exception(
+    service: sideline.Simulator, client_without_retries: sideline.Client, sessions: list[str]
+) -> None:
     service.faults.add(f"*/{sessions[1]}/stats", status=500)
     service.faults.add(f"*/{sessions[3]}/stats", cut_at=10)
-    with pytest.raises(sideline.IncompleteBatch, match=r"2 of 5 units are missing \(2 failed\)") as raised:
-        once.stats(sessions[:5])
-    batch = raised.value.batch
+    with pytest.raises(sideline.IncompleteBatch, match=r"2 of 5 units are missing \(2 failed\)") as excinfo:
+        client_without_retries.stats(sessions[:5])
+    batch = excinfo.value.batch
     assert batch is not None
-    assert sessions[1] in str(raised.value)
+    assert sessions[1] in str(excinfo.value)
     assert [type(error) for error in batch.errors.values()] == [sideline.ServerError, sideline.TransportError]
     assert batch.errors[sessions[1]].request_id == batch.coverage.to_dicts()[1]["request_id"]  # type: ignore[attr-defined]
-    account(batch, sessions[:5])
-    copy = pickle.loads(pickle.dumps(raised.value))
-    assert str(copy) == str(raised.value)
-    account(copy.batch, sessions[:5])
+    checked_coverage(batch, sessions[:5])
+    copy = pickle.loads(pickle.dumps(excinfo.value))
+    assert str(copy) == str(excinfo.value)
+    checked_coverage(copy.batch, sessions[:5])
     with pytest.raises(sideline.IncompleteBatch):
         batch.raise_if_incomplete()
     with pytest.raises(sideline.IncompleteBatch):
         batch.retry()
     assert "2 failed" in repr(batch)
-    shown = batch._repr_html_()
-    assert f"failed: {sessions[1]}" in shown
-    assert re.search(r"last fetched</th><td[^>]*>\d{4}-", shown)
-    assert service.secret not in str(raised.value) + repr(batch) + shown
+    html = batch._repr_html_()
+    assert f"failed: {sessions[1]}" in html
+    assert re.search(r"last fetched</th><td[^>]*>\d{4}-", html)
+    assert service.secret not in str(excinfo.value) + repr(batch) + html
 
 
-def test_a_body_that_does_not_fit_is_kept_beside_its_error(service: sideline.Simulator, once: sideline.Client, sessions: list[str]) -> None:
+def test_a_body_that_does_not_fit_is_kept_beside_its_error(service: sideline.Simulator, client_without_retries: sideline.Client, sessions: list[str]) -> None:
     body = {"teams": [{"id": "x", "player_stats": [{"id": 1, "stats": {"PTS": 1}}]}]}
     service.faults.add(f"*/{sessions[1]}/stats", status=200, body=body)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sideline.SchemaDriftWarning)
-        batch = once.stats(sessions[:3], on_error="keep")
+        batch = client_without_retries.stats(sessions[:3], on_error="keep")
     error = batch.errors[sessions[1]]
     assert isinstance(error, sideline.DecodeError)
     assert error.payload is not None
@@ -422,20 +426,22 @@ def test_a_body_that_does_not_fit_is_kept_beside_its_error(service: sideline.Sim
 
 def test_drift_is_reported_once_for_each_path_and_refused_where_strict(service: sideline.Simulator, sessions: list[str]) -> None:
     service.faults.add("*/shots", status=200, body={"teams": [], "mascot": "Wu"})
-    with service.client() as client, pytest.warns(sideline.SchemaDriftWarning) as told:
+    with service.client() as client, pytest.warns(sideline.SchemaDriftWarning) as warnings:
         client.shots(sessions[:4])
     assert client.drift().to_dicts()[0]["count"] == 4
-    assert len([one for one in told if "mascot" in str(one.message)]) == 1
-    assert {one.filename for one in told} == {__file__}
+    assert len([warning for warning in warnings if "mascot" in str(warning.message)]) == 1
+    assert {warning.filename for warning in warnings} == {__file__}
     with service.client(strict=True) as client:
         batch = client.shots(sessions[:4], on_error="keep")
         assert batch.counts["failed"] == 4
         assert all(isinstance(error, sideline.DecodeError) and error.payload is not None for error in batch.errors.values())
 
 
-def test_a_batch_pickles_and_its_copy_retries(service: sideline.Simulator, once: sideline.Client, sessions: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_pickles_and_its_copy_retries(
+    service: sideline.Simulator, client_without_retries: sideline.Client, sessions: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     service.faults.add(f"*/{sessions[1]}/stats", status=500)
-    batch = once.stats(sessions[:3], on_error="keep")
+    batch = client_without_retries.stats(sessions[:3], on_error="keep")
     service.faults.clear()
     for name, value in service.environ.items():
         monkeypatch.setenv(name, value)
@@ -444,7 +450,7 @@ def test_a_batch_pickles_and_its_copy_retries(service: sideline.Simulator, once:
     assert repr(copy) == repr(batch)
     assert copy.to_arrow().equals(batch.to_arrow())
     assert ids_in(copy.retry()) == sessions[:3]
-    empty = pickle.loads(pickle.dumps(once.catch_up([], "shots")))
+    empty = pickle.loads(pickle.dumps(client_without_retries.catch_up([], "shots")))
     assert empty.table().num_rows == 0
 
 
@@ -454,11 +460,11 @@ def test_threads_that_look_at_once_see_the_same_units(client: sideline.Client, s
         barrier = threading.Barrier(4)
         seen: list[list[int]] = []
 
-        def look(batch: sideline.Batch = batch, barrier: threading.Barrier = barrier, seen: list[list[int]] = seen) -> None:
+        def read_payloads(batch: sideline.Batch = batch, barrier: threading.Barrier = barrier, seen: list[list[int]] = seen) -> None:
             barrier.wait()
             seen.append([id(payload) for payload in batch])
 
-        threads = [threading.Thread(target=look) for _ in range(4)]
+        threads = [threading.Thread(target=read_payloads) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -472,14 +478,14 @@ def test_a_batch_that_was_not_read_counts_and_pickles_like_one_that_was(client: 
     assert (len(batch), batch.complete, batch.raise_if_incomplete()) == (5, True, None)
     copy = pickle.loads(pickle.dumps(batch))
     assert ids_in(copy) == ids_in(batch) == sessions[:5]
-    assert account(batch, sessions[:5]) == account(copy, sessions[:5])
+    assert checked_coverage(batch, sessions[:5]) == checked_coverage(copy, sessions[:5])
     assert [payload.raw for payload in copy] == [payload.raw for payload in batch]
 
 
 # Credentials that are refused.
 
 
-REFUSED = {"status": 401, "body": {"message": "HMAC signature does not match"}}
+REFUSAL = {"status": 401, "body": {"message": "HMAC signature does not match"}}
 
 
 def until_refused(at_once: int) -> int:
@@ -487,17 +493,19 @@ def until_refused(at_once: int) -> int:
     return at_once + 3 + 1
 
 
-@pytest.mark.parametrize("wrong", [{"secret": "not the secret"}, {"username": "nobody"}], ids=["secret", "username"])
-def test_refused_credentials_end_a_batch_at_once_and_every_id_has_the_refusal(service: sideline.Simulator, sessions: list[str], wrong: dict[str, str]) -> None:
+@pytest.mark.parametrize("credentials", [{"secret": "not the secret"}, {"username": "nobody"}], ids=["secret", "username"])
+def test_refused_credentials_end_a_batch_at_once_and_every_id_has_the_refusal(
+    service: sideline.Simulator, sessions: list[str], credentials: dict[str, str]
+) -> None:
     ids = [f"{session}-{number}" for session in sessions[:100] for number in range(20)]
     before = len(service.requests)
-    with service.client(**wrong, max_concurrency=64) as asks:
-        batch = asks.stats(ids, on_error="keep", progress=False)
-        with pytest.raises(sideline.IncompleteBatch, match=r"2000 of 2000 units.*SIDELINE_SECRET.*refused the credentials, so 1[789]\d\d were not") as caught:
+    with service.client(**credentials, max_concurrency=64) as client:
+        batch = client.stats(ids, on_error="keep", progress=False)
+        with pytest.raises(sideline.IncompleteBatch, match=r"2000 of 2000 units.*SIDELINE_SECRET.*refused the credentials, so 1[789]\d\d were not") as excinfo:
             batch.raise_if_incomplete()
-        assert caught.value.__cause__ is batch.errors[ids[0]]
-    asked = len(service.requests) - before
-    assert asked <= until_refused(64)
+        assert excinfo.value.__cause__ is batch.errors[ids[0]]
+    request_count = len(service.requests) - before
+    assert request_count <= until_refused(64)
     rows = batch.coverage.to_dicts()
     assert [row["session_id"] for row in rows] == batch.ids == ids
     assert batch.counts == {"fetched": 0, "empty": 0, "forbidden": 0, "missing": 0, "failed": 2000}
@@ -513,76 +521,76 @@ def test_refused_credentials_end_a_batch_at_once_and_every_id_has_the_refusal(se
 
 
 def test_a_batch_that_was_refused_is_retried_by_an_accepted_client(service: sideline.Simulator, sessions: list[str]) -> None:
-    with service.client(secret="not the secret") as wrong, service.client() as right:
-        batch = wrong.stats(sessions[:50], on_error="keep")
+    with service.client(secret="not the secret") as client, service.client() as valid_client:
+        batch = client.stats(sessions[:50], on_error="keep")
         with pytest.raises(sideline.IncompleteBatch):
             batch.retry()
-        whole = batch.retry(client=right)
-        account(whole, sessions[:50])
-        assert whole.complete
-        assert whole.to_arrow().equals(right.stats(sessions[:50]).to_arrow())
-        assert whole.retry().complete, "it goes on with the client that asked"
+        retried_batch = batch.retry(client=valid_client)
+        checked_coverage(retried_batch, sessions[:50])
+        assert retried_batch.complete
+        assert retried_batch.to_arrow().equals(valid_client.stats(sessions[:50]).to_arrow())
+        assert retried_batch.retry().complete, "it continues with the client that fetched it"
 
 
 def test_refused_credentials_end_an_awaited_batch_too(service: sideline.Simulator, sessions: list[str]) -> None:
-    async def ask() -> Any:
-        async with service.async_client(secret="not the secret", max_concurrency=4) as wrong, service.async_client() as right:
-            batch = await wrong.stats(sessions, on_error="keep")
-            return batch, await batch.retry(client=right)
+    async def run_batch() -> Any:
+        async with service.async_client(secret="not the secret", max_concurrency=4) as client, service.async_client() as valid_client:
+            batch = await client.stats(sessions, on_error="keep")
+            return batch, await batch.retry(client=valid_client)
 
     before = len(service.requests)
-    batch, whole = asyncio.run(ask())
+    batch, retried_batch = asyncio.run(run_batch())
     assert len(service.requests) - before <= until_refused(4) + len(sessions)
     assert {type(error) for error in batch.errors.values()} == {sideline.AuthenticationError}
-    assert whole.complete
+    assert retried_batch.complete
 
 
 def test_credentials_that_are_withdrawn_meanwhile_end_a_batch_and_fetched_responses_stay(
-    service: sideline.Simulator, once: sideline.Client, sessions: list[str]
+    service: sideline.Simulator, client_without_retries: sideline.Client, sessions: list[str]
 ) -> None:
     before = len(service.requests)
-    service.faults.add("*", **REFUSED, requests_per_second=0.001, burst=40)
-    batch = once.stats(sessions, on_error="keep")
+    service.faults.add("*", **REFUSAL, requests_per_second=0.001, burst=40)
+    batch = client_without_retries.stats(sessions, on_error="keep")
     seen = service.requests[before:]
     assert len(seen) <= 40 + until_refused(16)
     rows = batch.coverage.to_dicts()
     assert [row["session_id"] for row in rows] == sessions
-    came = len(batch)
-    assert 40 - 16 < came <= 40
-    assert batch.counts["failed"] == len(sessions) - came
-    assert len(ids_in(batch)) == came
+    fetched_count = len(batch)
+    assert 40 - 16 < fetched_count <= 40
+    assert batch.counts["failed"] == len(sessions) - fetched_count
+    assert len(ids_in(batch)) == fetched_count
     assert {type(error) for error in batch.errors.values()} == {sideline.AuthenticationError}
     service.faults.clear()
     before = len(service.requests)
-    whole = batch.retry()
-    assert len(service.requests) - before == len(sessions) - came
-    account(whole, sessions)
-    assert whole.complete
+    retried_batch = batch.retry()
+    assert len(service.requests) - before == len(sessions) - fetched_count
+    checked_coverage(retried_batch, sessions)
+    assert retried_batch.complete
 
 
-def refusing(asked: Asked) -> Any:
-    return as_json(REFUSED["body"], 401)
+def refuse(request: Asked) -> Any:
+    return as_json(REFUSAL["body"], 401)
 
 
 def test_fetched_responses_are_read_though_the_credentials_are_refused_meanwhile(client: sideline.Client, sessions: list[str]) -> None:
-    whole = client.stats(sessions[0]).to_dict()
-    [rows] = [key for key, value in whole.items() if isinstance(value, list)]
-    large = as_json({**whole, rows: whole[rows] * (40_000_000 // len(json.dumps(whole)))})
-    asked_for, over = threading.Event(), threading.Event()
+    stats = client.stats(sessions[0]).to_dict()
+    [rows] = [key for key, value in stats.items() if isinstance(value, list)]
+    large = as_json({**stats, rows: stats[rows] * (40_000_000 // len(json.dumps(stats)))})
+    is_waiting, release = threading.Event(), threading.Event()
 
-    def answer(asked: Asked) -> Any:
-        if "/hangs/" in asked.target:
-            asked_for.set()
-            over.wait(20)
-        return large if "/large/" in asked.target else refusing(asked)
+    def respond(request: Asked) -> Any:
+        if "/hangs/" in request.target:
+            is_waiting.set()
+            release.wait(20)
+        return large if "/large/" in request.target else refuse(request)
 
-    with server(answer) as made, sideline.Client(username="ann", secret="s", base_url=made.base_url, max_concurrency=2) as asks:
-        # One of the two places is taken: the others are asked for when the large one is there, and while it is read.
-        hanging = threading.Thread(target=lambda: asks.stats(["hangs"], on_error="keep"))
+    with server(respond) as service, sideline.Client(username="ann", secret="s", base_url=service.base_url, max_concurrency=2) as other_client:
+        # One of the two places is taken: the others are requested when the large one has arrived, and while it is read.
+        hanging = threading.Thread(target=lambda: other_client.stats(["hangs"], on_error="keep"))
         hanging.start()
-        assert asked_for.wait(20)
-        batch = asks.stats(["large", *"abcdefgh"], on_error="keep")
-        over.set()
+        assert is_waiting.wait(20)
+        batch = other_client.stats(["large", *"abcdefgh"], on_error="keep")
+        release.set()
         hanging.join()
     assert list(batch.errors) == [*"abcdefgh"]
     assert not batch.coverage.to_dicts()[-1]["attempts"]
@@ -591,53 +599,53 @@ def test_fetched_responses_are_read_though_the_credentials_are_refused_meanwhile
 
 def test_a_response_during_the_request_for_teams_clears_the_credentials(client: sideline.Client, sessions: list[str]) -> None:
     body = client.stats(sessions[0]).to_dict()
-    teams, over = threading.Event(), threading.Event()
+    teams, release = threading.Event(), threading.Event()
 
-    def answer(asked: Asked) -> Any:
-        if asked.target.endswith("/teams"):
+    def respond(request: Asked) -> Any:
+        if request.target.endswith("/teams"):
             teams.set()
-            assert over.wait(20)
-            return refusing(asked)
-        if "/slow/" in asked.target:
+            assert release.wait(20)
+            return refuse(request)
+        if "/slow/" in request.target:
             assert teams.wait(20)
-        if "/later/" in asked.target:
-            threading.Timer(0.3, over.set).start()
-        return refusing(asked) if "/refused-" in asked.target else as_json(body)
+        if "/later/" in request.target:
+            threading.Timer(0.3, release.set).start()
+        return refuse(request) if "/refused-" in request.target else as_json(body)
 
-    refused = [f"refused-{number}" for number in range(4)]
-    with server(answer) as made, sideline.Client(username="ann", secret="s", base_url=made.base_url, max_concurrency=2) as asks:
-        batch = asks.stats(["slow", *refused, "later", "last"], on_error="keep")
-    assert list(batch.errors) == refused
+    refused_ids = [f"refused-{number}" for number in range(4)]
+    with server(respond) as service, sideline.Client(username="ann", secret="s", base_url=service.base_url, max_concurrency=2) as other_client:
+        batch = other_client.stats(["slow", *refused_ids, "later", "last"], on_error="keep")
+    assert list(batch.errors) == refused_ids
     assert batch.counts["fetched"] == 3
 
 
 @pytest.mark.parametrize("at_once", [1, 16])
-@pytest.mark.parametrize("refused", [slice(0, 40, 4), slice(0, 30)], ids=["each fourth", "thirty in a row"])
-def test_ids_that_a_gateway_refuses_keep_no_other_from_coming(service: sideline.Simulator, sessions: list[str], at_once: int, refused: slice) -> None:
-    for session in sessions[:40][refused]:
-        service.faults.add(f"*/{session}/stats", **REFUSED)
+@pytest.mark.parametrize("refused_part", [slice(0, 40, 4), slice(0, 30)], ids=["each fourth", "thirty in a row"])
+def test_ids_that_a_gateway_refuses_keep_no_other_from_coming(service: sideline.Simulator, sessions: list[str], at_once: int, refused_part: slice) -> None:
+    for session in sessions[:40][refused_part]:
+        service.faults.add(f"*/{session}/stats", **REFUSAL)
     before = len(service.requests)
-    with service.client(max_concurrency=at_once) as asks:
-        batch = asks.stats(sessions[:40], on_error="keep")
-    account(batch, sessions[:40])
-    assert list(batch.errors) == sessions[:40][refused]
+    with service.client(max_concurrency=at_once) as client:
+        batch = client.stats(sessions[:40], on_error="keep")
+    checked_coverage(batch, sessions[:40])
+    assert list(batch.errors) == sessions[:40][refused_part]
     assert all(row["attempts"] == 1 for row in batch.coverage.to_dicts())
-    assert len(service.requests) - before <= 40 + 40 // 4, "after four in a row it is asked for the teams"
+    assert len(service.requests) - before <= 40 + 40 // 4, "after four in a row the teams are requested"
 
 
 def test_a_corrected_clock_is_no_refusal(service: sideline.Simulator, sessions: list[str]) -> None:
     service.faults.add("*", clock_offset=3600.0)
-    with service.client() as asks:
-        batch = asks.stats(sessions[:40])
-        account(batch, sessions[:40])
+    with service.client() as client:
+        batch = client.stats(sessions[:40])
+        checked_coverage(batch, sessions[:40])
         assert batch.complete
 
 
 def test_a_refused_key_ends_a_batch_at_once(service: sideline.Simulator) -> None:
     games = [game["event_id"] for game in service.games]
     before = len(service.requests)
-    with service.client(api_key="not the key", max_concurrency=4) as asks:
-        batch = asks.broadcast_stats(games, on_error="keep")
+    with service.client(api_key="not the key", max_concurrency=4) as client:
+        batch = client.broadcast_stats(games, on_error="keep")
     assert len(service.requests) - before <= until_refused(4) < len(games)
     assert list(batch.errors) == games
     assert {type(error) for error in batch.errors.values()} == {sideline.AuthenticationError}
@@ -650,15 +658,15 @@ def test_a_refused_key_ends_a_batch_at_once(service: sideline.Simulator) -> None
 def test_an_awaited_batch_is_the_same(service: sideline.Simulator, client: sideline.Client, sessions: list[str]) -> None:
     service.faults.add(f"*/{sessions[2]}/stats", status=404, times=1)
 
-    async def ask() -> tuple[Any, Any]:
+    async def run_batch() -> tuple[Any, Any]:
         async with service.async_client() as other:
-            with pytest.raises(sideline.IncompleteBatch) as raised:
+            with pytest.raises(sideline.IncompleteBatch) as excinfo:
                 await other.stats(sessions[:4])
             steps: list[sideline.Progress] = []
             assert isinstance(await other.stats(sessions[0]), sideline.Payload)
-            return await raised.value.batch.retry(progress=steps.append), steps
+            return await excinfo.value.batch.retry(progress=steps.append), steps
 
-    batch, steps = asyncio.run(ask())
+    batch, steps = asyncio.run(run_batch())
     assert batch.to_arrow().equals(client.stats(sessions[:4]).to_arrow())
     assert (steps[-1].done, steps[-1].total) == (1, 1)
 
@@ -666,7 +674,7 @@ def test_an_awaited_batch_is_the_same(service: sideline.Simulator, client: sidel
 def test_cancelling_the_task_cancels_every_request(service: sideline.Simulator, sessions: list[str]) -> None:
     service.faults.add("*/stats", delay=0.5)
 
-    async def ask(**options: Any) -> int:
+    async def run_cancelled_batch(**options: Any) -> int:
         async with service.async_client() as client:
             before = len(service.requests)
             task = asyncio.ensure_future(client.stats(sessions[:40], **options))
@@ -679,7 +687,7 @@ def test_cancelling_the_task_cancels_every_request(service: sideline.Simulator, 
             return len(service.requests) - before
 
     for options in ({}, {"progress": lambda _: None}):
-        assert asyncio.run(ask(**options)) <= 16, "those that were under way, and none of the others"
+        assert asyncio.run(run_cancelled_batch(**options)) <= 16, "those that were under way, and none of the others"
 
 
 def test_ctrl_c_ends_a_batch(service: sideline.Simulator, sessions: list[str]) -> None:
@@ -701,7 +709,7 @@ def test_ctrl_c_ends_a_batch(service: sideline.Simulator, sessions: list[str]) -
     assert signal.getsignal(signal.SIGINT) is not None
 
 
-# What is shown while it runs.
+# Progress.
 
 
 def test_a_function_gets_the_progress(service: sideline.Simulator, client: sideline.Client, sessions: list[str]) -> None:
@@ -733,11 +741,11 @@ def test_a_terminal_has_a_bar_and_elsewhere_it_is_silent(
     client.stats(sessions[:30], progress=False)
     assert terminal.getvalue() == ""
     client.stats(sessions[:30])
-    shown = terminal.getvalue()
-    assert shown.count("\r") > 1
-    assert " left" in shown
-    assert " rows, " in shown
-    assert shown.rstrip().split("\r")[-1].startswith("stats 30/30, ")
+    output = terminal.getvalue()
+    assert output.count("\r") > 1
+    assert " left" in output
+    assert " rows, " in output
+    assert output.rstrip().split("\r")[-1].startswith("stats 30/30, ")
 
 
 def test_with_tqdm_a_terminal_has_its_bar_and_a_pipe_a_line(
@@ -748,9 +756,9 @@ def test_with_tqdm_a_terminal_has_its_bar_and_a_pipe_a_line(
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", terminal)
     rows = client.stats(sessions[:30]).table().num_rows
-    shown = terminal.getvalue()
-    assert shown.count("\r") > 1
-    last = shown.rstrip().split("\r")[-1]
+    output = terminal.getvalue()
+    assert output.count("\r") > 1
+    last = output.rstrip().split("\r")[-1]
     assert re.match(r"stats: 100%\|.*\| 30/30 \[", last), last
     assert f"{rows:,} rows" in last
     monkeypatch.setattr(sys, "stderr", pipe)
@@ -777,15 +785,15 @@ def test_a_hidden_limit_is_found_with_few_refusals(service: sideline.Simulator, 
     service.faults.add("*/stats", requests_per_second=per_second, burst=10)
     before = len(service.requests)
     with service.client() as client:
-        begun = time.monotonic()
+        start = time.monotonic()
         batch = client.stats((sessions * 20)[:count])
-        took = time.monotonic() - begun
+        duration = time.monotonic() - start
     seen = [request.status for request in service.requests[before:]]
     assert batch.complete
     # The rate is found within the first third. How well it is kept is tested in src/transport/rate, on a simulated clock.
     later = seen[count // 3 :]
     assert later.count(429) <= 0.1 * len(later), (Counter(seen), Counter(later))
-    assert took < 3 * count / per_second
+    assert duration < 3 * count / per_second
 
 
 def test_threads_against_a_hidden_limit_all_come_through(service: sideline.Simulator, sessions: list[str]) -> None:
@@ -796,8 +804,8 @@ def test_threads_against_a_hidden_limit_all_come_through(service: sideline.Simul
 
         def work(place: int) -> None:
             try:
-                for one in sessions[3 * place : 3 * place + 3]:
-                    client.stats(one)
+                for session in sessions[3 * place : 3 * place + 3]:
+                    client.stats(session)
             except Exception as error:  # noqa: BLE001 - asserted on in the main thread
                 failed.append(error)
 
@@ -828,13 +836,13 @@ def test_a_thousand_take_the_memory_of_their_bodies_and_tables(service: sideline
     command = [sys.executable, "-c", textwrap.dedent(script), json.dumps(sessions)]
     done = subprocess.run(command, env={**os.environ, **service.environ}, capture_output=True, text=True, timeout=60)
     assert done.stderr == ""
-    bodies, for_bodies, held, for_table = json.loads(done.stdout)
-    told = f"bodies {bodies:,} took {for_bodies:,}; tables {held:,} took {for_table:,}"
-    assert for_bodies < 1.6 * bodies + 30e6, told
-    assert for_table < 1.6 * held + 30e6, told
+    bodies, for_bodies, table_bytes, for_table = json.loads(done.stdout)
+    usage = f"bodies {bodies:,} took {for_bodies:,}; tables {table_bytes:,} took {for_table:,}"
+    assert for_bodies < 1.6 * bodies + 30e6, usage
+    assert for_table < 1.6 * table_bytes + 30e6, usage
 
 
 def test_of_many_holes_ten_are_shown(client: sideline.Client) -> None:
-    shown = client.stats([f"no-{number}" for number in range(25)], on_error="keep")._repr_html_()
-    assert shown.count("missing: no-") == 10
-    assert "15 more missing units" in shown
+    html = client.stats([f"no-{number}" for number in range(25)], on_error="keep")._repr_html_()
+    assert html.count("missing: no-") == 10
+    assert "15 more missing units" in html

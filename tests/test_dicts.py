@@ -22,7 +22,7 @@ def read(body: bytes) -> Any:
     return sideline.Payload.from_bytes("get", body).to_dict()
 
 
-def shown(body: bytes, reader: Callable[[bytes], Any]) -> str:
+def result_text(body: bytes, reader: Callable[[bytes], Any]) -> str:
     """The result of a reader: `repr` shows types, the order of keys, and exact floats."""
     try:
         return repr(reader(body))
@@ -62,12 +62,12 @@ READ = [
 @pytest.mark.parametrize("text", READ, ids=lambda text: text[:30])
 def test_a_body_is_read_as_python_reads_it(text: str) -> None:
     for body in (text.encode(), BYTE_ORDER_MARK + text.encode()):
-        assert shown(body, read) == shown(body, by_python) != "no JSON"
+        assert result_text(body, read) == result_text(body, by_python) != "no JSON"
 
 
 EARLY = "the body ends early (truncated?)"
 
-REFUSED = [
+INVALID_BODIES = [
     (b"", EARLY, "$", 0),
     (b'{"a"', EARLY, "$.a", 4),
     (b'{"a":1,}', "expected a key in quotes, found '}'", "$.a", 7),
@@ -100,21 +100,21 @@ BEYOND_LIMITS = [
 ]
 
 
-@pytest.mark.parametrize(("body", "message", "path", "offset"), REFUSED + BEYOND_LIMITS, ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize(("body", "message", "path", "offset"), INVALID_BODIES + BEYOND_LIMITS, ids=lambda value: repr(value)[:20])
 def test_invalid_json_is_reported_with_its_position(body: bytes, message: str, path: str, offset: int) -> None:
-    with pytest.raises(sideline.DecodeError) as caught:
+    with pytest.raises(sideline.DecodeError) as excinfo:
         read(body)
-    assert str(caught.value) == f"{message} at {path} (byte {offset}). {caught.value.advice}"
-    assert (caught.value.path, caught.value.offset) == (path, offset)
+    assert str(excinfo.value) == f"{message} at {path} (byte {offset}). {excinfo.value.advice}"
+    assert (excinfo.value.path, excinfo.value.offset) == (path, offset)
 
 
-@pytest.mark.parametrize(("body", "message", "path", "offset"), REFUSED, ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize(("body", "message", "path", "offset"), INVALID_BODIES, ids=lambda value: repr(value)[:20])
 def test_tables_and_the_schema_check_report_the_same(body: bytes, message: str, path: str, offset: int) -> None:
     payload = sideline.Payload.from_bytes("teams", body)
-    for broken in (payload.to_dict, payload.table, payload.unknown_fields):
-        with pytest.raises(sideline.DecodeError) as caught:
-            broken()
-        assert str(caught.value) == f"{message} at {path} (byte {offset}). {caught.value.advice}"
+    for read_body in (payload.to_dict, payload.table, payload.unknown_fields):
+        with pytest.raises(sideline.DecodeError) as excinfo:
+            read_body()
+        assert str(excinfo.value) == f"{message} at {path} (byte {offset}). {excinfo.value.advice}"
 
 
 TEXTS = st.text(st.sampled_from('ab"\\/\n\x00é€🏀'), max_size=45) | st.text(max_size=80)
@@ -142,38 +142,38 @@ def test_a_damaged_body_is_read_or_refused_as_python_does(value: Any, writing: d
     for place, bytes_ in damage:
         place %= len(body) + 1
         body[place : place + 1] = bytes([bytes_]) if isinstance(bytes_, int) else bytes_
-    assert shown(bytes(body), read) == shown(bytes(body), by_python)
+    assert result_text(bytes(body), read) == result_text(bytes(body), by_python)
 
 
 def test_texts_of_each_length_and_kind_are_read() -> None:
     for length in range(140):
         for letter in "aé€🏀":
-            for odd in ("", '"', "\\", "\n", "é", "🏀"):
-                text = letter * length + odd + "tail"
+            for character in ("", '"', "\\", "\n", "é", "🏀"):
+                text = letter * length + character + "tail"
                 for ascii_only in (True, False):
                     body = json.dumps([text, {text: text}], ensure_ascii=ascii_only).encode()
                     assert read(body) == [text, {text: text}]
 
 
-def keyed(count: int, name: str) -> bytes:
+def body_with_keys(count: int, name: str) -> bytes:
     return json.dumps([{f"{name}{at}": f"{name} {at}", "same": None} for at in range(count)]).encode()
 
 
 def test_bodies_with_more_keys_than_are_kept_are_read_and_forgotten() -> None:
     for count in (10, 5000, 10, 1025):
         for name in ("k", "a key that is long to be kept in memory "):
-            body = keyed(count, name)
+            body = body_with_keys(count, name)
             assert read(body) == json.loads(body)
-    read(keyed(3000, "warm"))
+    read(body_with_keys(3000, "warm"))
     before = sys.getallocatedblocks()
     for at in range(60):
-        read(keyed(300, f"{at} "))
+        read(body_with_keys(300, f"{at} "))
     # As many short texts and keys are kept as there is room for, not 36,000.
     assert sys.getallocatedblocks() - before < 4000
 
 
 def test_a_refused_body_leaves_nothing_behind() -> None:
-    bodies = [body for body, *_ in REFUSED if len(body) < 5000]
+    bodies = [body for body, *_ in INVALID_BODIES if len(body) < 5000]
     bodies += [b'[null, {"a": [null, 1.5, "x", "a text that is not short", {"b": null}]}, ' + end for end in (b"", b"]", b'"\xff"]', b'{"a": 1')]
     payloads = [sideline.Payload.from_bytes("get", body) for body in bodies]
 
@@ -209,35 +209,35 @@ def restless() -> Iterator[None]:
 
 @pytest.mark.skipif(bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="a free-threaded Python starts no collection for so few objects")
 def test_a_body_can_be_read_while_another_is(restless: None) -> None:
-    inner, outer = keyed(30, "in"), keyed(30, "out")
-    found = []
+    inner, outer = body_with_keys(30, "in"), body_with_keys(30, "out")
+    bodies = []
 
     def collecting(phase: str, info: dict[str, int]) -> None:
         gc.callbacks.remove(collecting)
-        found.append(read(inner))
+        bodies.append(read(inner))
         gc.callbacks.append(collecting)
 
     gc.callbacks.append(collecting)
     assert [read(outer) for _ in range(5)] == [json.loads(outer)] * 5
     gc.callbacks.clear()
-    assert found
-    assert all(one == json.loads(inner) for one in found)
+    assert bodies
+    assert all(body == json.loads(inner) for body in bodies)
 
 
 def test_threads_read_beside_each_other() -> None:
-    bodies = [keyed(400, name) for name in "abcdefgh"]
-    wrong: list[int] = []
+    bodies = [body_with_keys(400, name) for name in "abcdefgh"]
+    different: list[int] = []
 
     def work(at: int) -> None:
         expected = json.loads(bodies[at])
-        wrong.extend(at for _ in range(20) if read(bodies[at]) != expected)
+        different.extend(at for _ in range(20) if read(bodies[at]) != expected)
 
     threads = [threading.Thread(target=work, args=(at,)) for at in range(len(bodies))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert wrong == []
+    assert different == []
 
 
 def test_a_long_number_is_read_whatever_pythons_limit_is() -> None:

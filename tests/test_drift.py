@@ -18,14 +18,14 @@ from service import Service
 
 import sideline
 
-KNOWN = {"teams": [{"id": 46, "name": "Kansas Wheat"}]}
-DRIFTED = {"teams": [{"id": 46, "mascot": None}, {"id": 47, "mascot": "Wu", "seats": {"deep": 1}}], "page": 1}
+KNOWN_BODY = {"teams": [{"id": 46, "name": "Kansas Wheat"}]}
+DRIFTED_BODY = {"teams": [{"id": 46, "mascot": None}, {"id": 47, "mascot": "Wu", "seats": {"deep": 1}}], "page": 1}
 PATHS = ["teams[].mascot", "teams[].seats", "page"]
 
 
 @pytest.fixture
 def client(service: sideline.Simulator) -> Iterator[sideline.Client]:
-    """One that has met nothing yet."""
+    """A client that has not seen any drift yet."""
     with service.client() as client:
         yield client
 
@@ -41,20 +41,20 @@ def send(service: sideline.Simulator) -> Callable[[Any], None]:
 
 def test_a_field_that_was_added_is_a_warning_once_and_a_row_always(client: sideline.Client, send: Callable[[Any], None]) -> None:
     before = datetime.now(UTC) - timedelta(milliseconds=1)
-    send(DRIFTED)
-    with pytest.warns(sideline.SchemaDriftWarning) as told:
+    send(DRIFTED_BODY)
+    with pytest.warns(sideline.SchemaDriftWarning) as records:
         payload = client.teams()
-    assert [str(one.message).partition(";")[0] for one in told] == [
+    assert [str(record.message).partition(";")[0] for record in records] == [
         "teams: the service sent an unknown field: teams[].mascot (string)",
         "teams: the service sent an unknown field: teams[].seats (object)",
         "teams: the service sent an unknown field: page (number)",
     ]
-    assert payload.to_dict() == DRIFTED
+    assert payload.to_dict() == DRIFTED_BODY
     assert payload.unknown_fields() == PATHS
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         client.teams()
-        send(KNOWN)
+        send(KNOWN_BODY)
         client.teams()
     rows = client.drift().to_dicts()
     assert [(row["operation"], row["path"], row["count"], row["type"]) for row in rows] == [
@@ -68,9 +68,9 @@ def test_a_field_that_was_added_is_a_warning_once_and_a_row_always(client: sidel
 def test_rows_that_were_renamed_are_reported_too(service: sideline.Simulator, client: sideline.Client) -> None:
     """Below the root; a root that is missing is an error."""
     service.faults.add("*/stats", status=200, body={"teams": [{"id": 1, "lines": []}]})
-    with pytest.warns(sideline.SchemaDriftWarning) as told:
+    with pytest.warns(sideline.SchemaDriftWarning) as warnings:
         assert client.stats("s-1").table().num_rows == 0
-    assert "a response without teams[].player_stats[];" in str(told[1].message)
+    assert "a response without teams[].player_stats[];" in str(warnings[1].message)
     assert [(row["path"], row["type"]) for row in client.drift().to_dicts()] == [
         ("teams[].lines", "array"),
         ("teams[].player_stats[] (missing)", None),
@@ -80,9 +80,9 @@ def test_rows_that_were_renamed_are_reported_too(service: sideline.Simulator, cl
 def test_a_number_that_is_not_whole_is_null_and_reported(service: sideline.Simulator, client: sideline.Client) -> None:
     line = {"id": 7, "version": 2.5, "stats": {"PTS": 2.5}}
     service.faults.add("*/stats", status=200, body={"teams": [{"id": 1, "player_stats": [line, {**line, "version": 3}]}]})
-    with pytest.warns(sideline.SchemaDriftWarning, match="a number that is not whole where a table has integers: ") as told:
+    with pytest.warns(sideline.SchemaDriftWarning, match="a number that is not whole where a table has integers: ") as warnings:
         payload = client.stats("s-1")
-    assert len(told) == 1
+    assert len(warnings) == 1
     assert [(row["version"], row["value"]) for row in payload.table().to_dicts()] == [(None, 2.5), (3, 2.5)]
     assert payload.unknown_fields() == ["teams[].player_stats[].version (not a whole number)"]
     assert [(row["path"], row["type"]) for row in client.drift().to_dicts()] == [("teams[].player_stats[].version (not a whole number)", "number")]
@@ -96,36 +96,36 @@ def test_a_number_that_is_not_whole_is_null_and_reported(service: sideline.Simul
 
 
 def test_the_warning_points_at_the_line_of_the_call(service: sideline.Simulator, client: sideline.Client, send: Callable[[Any], None]) -> None:
-    send(DRIFTED)
-    with pytest.warns(sideline.SchemaDriftWarning) as told:
+    send(DRIFTED_BODY)
+    with pytest.warns(sideline.SchemaDriftWarning) as warnings:
         client.teams()
 
-    async def ask() -> None:
+    async def send_request() -> None:
         async with service.async_client() as other:
             await other.teams()
             await other.follow("/v1/data/teams")
 
     with pytest.warns(sideline.SchemaDriftWarning) as told_async:
-        asyncio.run(ask())
-    assert {one.filename for one in [*told, *told_async]} == {__file__}
+        asyncio.run(send_request())
+    assert {record.filename for record in [*warnings, *told_async]} == {__file__}
     assert len(told_async) == len(PATHS), "a link is the operation it leads to"
 
 
 def test_strict_refuses_and_keeps_the_response(service: sideline.Simulator, send: Callable[[Any], None]) -> None:
-    send(DRIFTED)
+    send(DRIFTED_BODY)
     with service.client(strict=True) as client:
         for _ in range(2):
-            with pytest.raises(sideline.DecodeError, match="strict=True") as refused:
+            with pytest.raises(sideline.DecodeError, match="strict=True") as excinfo:
                 client.teams()
-        assert all(path in str(refused.value) for path in PATHS)
-        assert refused.value.payload is not None
-        assert refused.value.payload.to_dict() == DRIFTED
-        assert json.dumps(DRIFTED)[refused.value.offset :].startswith("null")
-        copy = pickle.loads(pickle.dumps(refused.value))
-        assert copy.payload.to_dict() == DRIFTED
+        assert all(path in str(excinfo.value) for path in PATHS)
+        assert excinfo.value.payload is not None
+        assert excinfo.value.payload.to_dict() == DRIFTED_BODY
+        assert json.dumps(DRIFTED_BODY)[excinfo.value.offset :].startswith("null")
+        copy = pickle.loads(pickle.dumps(excinfo.value))
+        assert copy.payload.to_dict() == DRIFTED_BODY
         assert client.drift().num_rows == len(PATHS)
         assert pickle.loads(pickle.dumps(client))._options["strict"]
-        send(KNOWN)
+        send(KNOWN_BODY)
         assert client.teams().status == 200
 
 
@@ -141,7 +141,7 @@ def test_strict_refuses_a_list_of_a_plan_and_of_a_sync(operation: str, tmp_path:
 
 
 def test_a_nightly_script_finds_it_in_its_log(client: sideline.Client, send: Callable[[Any], None], caplog: pytest.LogCaptureFixture) -> None:
-    send(DRIFTED)
+    send(DRIFTED_BODY)
     with caplog.at_level(logging.WARNING, "sideline"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         client.teams()
@@ -157,7 +157,7 @@ def test_a_client_that_met_nothing_has_an_empty_table_of_the_same_columns(client
 
 @pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
 def test_a_fork_begins_its_own_list(client: sideline.Client, send: Callable[[Any], None]) -> None:
-    send(DRIFTED)
+    send(DRIFTED_BODY)
     client.teams()
     child = os.fork()
     if child == 0:

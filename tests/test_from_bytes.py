@@ -13,23 +13,23 @@ import sideline
 
 GOLDEN = Path(__file__).parent / "golden"
 SESSION = uuid.UUID("14875c2b-8f32-4f4c-afa1-112f3ecad216")
-KNOWN = {"session_id": "s-1", "game_id": "g-1", "team_id": 46}
+IDS = {"session_id": "s-1", "game_id": "g-1", "team_id": 46}
 
 
 def operations() -> list[str]:
     """Those that an unknown one names."""
-    with pytest.raises(ValueError, match="it is one of") as caught:
+    with pytest.raises(ValueError, match="it is one of") as excinfo:
         sideline.Payload.from_bytes("stat_details", b"{}")
-    return str(caught.value).partition("one of ")[2].partition(";")[0].split(", ")
+    return str(excinfo.value).partition("one of ")[2].partition(";")[0].split(", ")
 
 
 @pytest.mark.parametrize("operation", operations())
 def test_each_operation_has_its_tables_whatever_the_body(operation: str) -> None:
-    payload = sideline.Payload.from_bytes(operation, b"null", **KNOWN)
+    payload = sideline.Payload.from_bytes(operation, b"null", **IDS)
     assert (payload.operation, payload.to_dict(), payload.parts) == (operation, None, [payload])
     assert set(payload.tables) <= set(sideline.SCHEMAS)
     if payload.tables:
-        # It is no data of that operation: an empty table would say that there is none.
+        # The body has no data of that operation: an empty table would claim that the service has none.
         with pytest.raises(sideline.DecodeError):
             payload.table()
     else:
@@ -47,7 +47,7 @@ def test_every_table_is_some_operations_or_a_streams_or_a_clients() -> None:
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.json")), ids=lambda path: path.stem)
 def test_each_body_gives_rows_in_one_of_its_tables(path: Path) -> None:
-    payload = sideline.Payload.from_bytes(path.stem, path.read_bytes(), **KNOWN)
+    payload = sideline.Payload.from_bytes(path.stem, path.read_bytes(), **IDS)
     assert sum(payload.table(name).num_rows for name in payload.tables) > 0
 
 
@@ -57,7 +57,7 @@ def test_a_response_written_to_a_file_is_the_response(client: sideline.Client, g
     events = client.team_events(team, start - 10 * day, start + 10 * day)
     practice = next(event for event in events["events"] if event["is_practice_event"])
     of_session, of_game, of_team = {"session_id": session_id}, {"game_id": game["id"]}, {"team_id": team}
-    for answer, ids in [
+    for payload, ids in [
         (client.teams(), {}),
         (client.roster(team), of_team),
         (client.schedule(start - day, start + day), {}),
@@ -72,12 +72,12 @@ def test_a_response_written_to_a_file_is_the_response(client: sideline.Client, g
         (client.locations(session_id, start, start + 10_000), of_session),
         (client.game_stats_details(game["id"]), of_game),
     ]:
-        file = tmp_path / f"{answer.operation}.json"
-        file.write_bytes(answer.raw)
+        file = tmp_path / f"{payload.operation}.json"
+        file.write_bytes(payload.raw)
         read = sideline.Payload.from_bytes(file.stem, file.read_bytes(), **ids)
-        assert read.tables == answer.tables != []
-        for name in answer.tables:
-            assert read.table(name).to_arrow().equals(answer.table(name).to_arrow()), (answer.operation, name)
+        assert read.tables == payload.tables != []
+        for name in payload.tables:
+            assert read.table(name).to_arrow().equals(payload.table(name).to_arrow()), (payload.operation, name)
     assert (tmp_path / "practice.json").exists()
 
 
@@ -102,11 +102,11 @@ def test_a_client_takes_a_uuid_too(client: sideline.Client, session_id: str) -> 
     assert client.stats(uuid.UUID(session_id)).raw == client.stats(session_id).raw
 
 
-@pytest.mark.parametrize("wrong", [46.0, True, b"46", [46], np.float64(46), object()], ids=lambda wrong: type(wrong).__name__)
-def test_an_invalid_id_is_refused_by_its_name(wrong: Any) -> None:
-    for name in KNOWN:
+@pytest.mark.parametrize("value", [46.0, True, b"46", [46], np.float64(46), object()], ids=lambda value: type(value).__name__)
+def test_an_invalid_id_is_refused_by_its_name(value: Any) -> None:
+    for name in IDS:
         with pytest.raises(TypeError, match=name):
-            sideline.Payload.from_bytes("stats", b"{}", **{name: wrong})
+            sideline.Payload.from_bytes("stats", b"{}", **{name: value})
 
 
 def test_ids_are_keyword_only() -> None:

@@ -53,8 +53,8 @@ def test_a_method_of_ids_has_an_overload_for_one_and_one_for_several(client: typ
         takes_many = any(argument["takes_many"] for argument in operation["arguments"])
         assert len(overloads) == (2 if takes_many else 0), operation["name"]
         if overloads:
-            single, many = (list(inspect.signature(one).parameters) for one in overloads)
-            assert [*single[:-1], "on_error", "progress", single[-1]] == many
+            single, several = (list(inspect.signature(overload).parameters) for overload in overloads)
+            assert [*single[:-1], "on_error", "progress", single[-1]] == several
 
 
 @pytest.mark.parametrize("client", [sideline.Client, sideline.AsyncClient])

@@ -61,17 +61,17 @@ def test_a_column_that_a_body_brings_along_is_printed_without_its_control_charac
 def test_a_time_that_no_datetime_has_is_text_wherever_it_is_shown(time: int) -> None:
     body = json.dumps({"games": [{"event_id": "g", "tipoff_at": time}, {"event_id": "h", "tipoff_at": 0}]}).encode()
     table = sideline.Payload.from_bytes("schedule", body).table()
-    odd, usual = (row["tipoff_at"] for row in table.to_dicts())
-    assert isinstance(odd, str)
-    assert odd == "<out of range>" or odd.endswith("Z")
-    assert usual.year == 1970
-    assert odd in str(sideline.Payload.from_bytes("schedule", body).table(columns=["tipoff_at"]))
+    out_of_range, default_time = (row["tipoff_at"] for row in table.to_dicts())
+    assert isinstance(out_of_range, str)
+    assert out_of_range == "<out of range>" or out_of_range.endswith("Z")
+    assert default_time.year == 1970
+    assert out_of_range in str(sideline.Payload.from_bytes("schedule", body).table(columns=["tipoff_at"]))
     assert "1970-01-01 00:00:00" in table._repr_html_()
 
 
 def test_an_update_is_shown_without_the_control_characters_of_its_names() -> None:
     event = "event: a\x1b[2Jb\u202e\nid: \x07\ndata: {}\n\n".encode()
-    with streams.server([streams.then_hold(event)]) as made, made.client() as client, client.live_stats("g") as stream:
+    with streams.server([streams.then_hold(event)]) as service, service.client() as client, client.live_stats("g") as stream:
         update = next(item for item in stream if isinstance(item, sideline.Update))
     assert update.event == "a\x1b[2Jb\u202e"
     assert is_clean(repr(update))
@@ -113,20 +113,20 @@ def test_a_chart_says_that_a_time_is_out_of_range(time: int) -> None:
 def test_names_of_no_team_are_left_out() -> None:
     teams = [None, 7, {"name": "no id"}, {"id": None, "name": "x"}, {"id": "7", "name": "By text"}, {"id": 2**80, "name": "y"}, {"id": 1.5, "name": "z"}]
     bodies = [{"teams": teams}, {"teams": {"id": 7}}, [], [{"id": "x", "name": "y"}]]
-    found = Found(sideline.Payload.from_bytes("shots", json.dumps(body).encode(), session_id="s") for body in bodies)
-    assert found.teams == {7: "By text", 2**80: "y"}
+    names = Found(sideline.Payload.from_bytes("shots", json.dumps(body).encode(), session_id="s") for body in bodies)
+    assert names.teams == {7: "By text", 2**80: "y"}
 
 
 def test_an_unknown_field_is_reported_in_a_short_line(client: sideline.Client, service: sideline.Simulator, caplog: pytest.LogCaptureFixture) -> None:
     body = {"teams": [{"id": 7, NAME: 1, **{f"{n}{'k' * 500_000}": 1 for n in range(8)}}]}
     service.faults.add("/v1/data/teams", body=json.dumps(body).encode(), times=1)
-    with caplog.at_level(logging.WARNING, "sideline"), warnings.catch_warnings(record=True) as warned:
+    with caplog.at_level(logging.WARNING, "sideline"), warnings.catch_warnings(record=True) as records:
         warnings.simplefilter("always")
         payload = client.teams()
-    told = [str(one.message) for one in warned] + [record.getMessage() for record in caplog.records]
-    assert len(told) == 18
-    assert all(is_clean(text) and len(text) < 600 for text in told)
-    assert "teams[].\\x1b[31mred" in told[0]
+    texts = [str(record.message) for record in records] + [record.getMessage() for record in caplog.records]
+    assert len(texts) == 18
+    assert all(is_clean(text) and len(text) < 600 for text in texts)
+    assert "teams[].\\x1b[31mred" in texts[0]
     assert all(is_clean(path) and len(path) < 250 for path in payload.unknown_fields())
     assert payload.to_dict() == body
 
@@ -135,9 +135,9 @@ def test_the_words_of_an_error_are_one_short_line(client: sideline.Client, servi
     message = f"{NAME} {'long ' * 4_000}"
     body = {"status": 422, "message": f"{message} | second", "request_id": NAME, "xRequestId": NAME + "i" * 10_000}
     service.faults.add("/v1/data/teams", status=422, body=json.dumps(body).encode(), times=1)
-    with pytest.raises(sideline.InvalidRequest) as caught:
+    with pytest.raises(sideline.InvalidRequest) as excinfo:
         client.teams()
-    error = caught.value
+    error = excinfo.value
     for text in (str(error), error.message, error.request_id or "", *error.rules):
         assert text == visible(text)
         assert len(text.encode()) < 2_000
@@ -145,23 +145,23 @@ def test_the_words_of_an_error_are_one_short_line(client: sideline.Client, servi
     assert error.rules[1] == "second"
 
 
-@pytest.mark.parametrize("ask", [
+@pytest.mark.parametrize("send_request", [
     lambda client: client.roster("x" * 10_000_000),
     lambda client: client.get("/v1/data/" + "x" * 10_000_000),
     lambda client: client.follow("x" * 10_000_000),
     lambda client: client.shots("\x1b" * 1000),
     lambda client: client.get("/v1/data/teams", params={"a": "\u202e" * 10_000_000}),
 ])  # fmt: skip
-def test_no_argument_makes_a_long_error(client: sideline.Client, ask: Callable[[sideline.Client], Any]) -> None:
-    with pytest.raises((sideline.SidelineError, ValueError)) as caught:
-        ask(client)
-    assert len(str(caught.value).encode()) < 2_000
-    assert is_clean(str(caught.value))
+def test_no_argument_makes_a_long_error(client: sideline.Client, send_request: Callable[[sideline.Client], Any]) -> None:
+    with pytest.raises((sideline.SidelineError, ValueError)) as excinfo:
+        send_request(client)
+    assert len(str(excinfo.value).encode()) < 2_000
+    assert is_clean(str(excinfo.value))
 
 
 def depths(text: str) -> list[str]:
-    once = quote(text, safe="")
-    return [text, once, quote(once, safe=""), quote(quote(once, safe=""), safe="")]
+    quoted_once = quote(text, safe="")
+    return [text, quoted_once, quote(quoted_once, safe=""), quote(quote(quoted_once, safe=""), safe="")]
 
 
 @pytest.mark.parametrize("status", [200, 404])
@@ -169,13 +169,13 @@ def depths(text: str) -> list[str]:
 def test_a_redirect_that_repeats_the_key_shows_it_nowhere(depth: int, status: int, caplog: pytest.LogCaptureFixture) -> None:
     """A gateway's login page, which contains the address to return to."""
 
-    def turn(asked: Asked) -> tuple[int, dict[str, str], bytes]:
-        if asked.target.startswith("/login"):
-            return status, {"content-type": "application/json", "x-from": asked.target}, b'{"teams": []}'
-        return 302, {"location": f"/login?next={depths(asked.target)[depth]}"}, b""
+    def turn(request: Asked) -> tuple[int, dict[str, str], bytes]:
+        if request.target.startswith("/login"):
+            return status, {"content-type": "application/json", "x-from": request.target}, b'{"teams": []}'
+        return 302, {"location": f"/login?next={depths(request.target)[depth]}"}, b""
 
-    with caplog.at_level(logging.DEBUG, "sideline"), server(turn) as made:
-        base = {"base_url": made.base_url, "broadcast_base_url": made.base_url}
+    with caplog.at_level(logging.DEBUG, "sideline"), server(turn) as service:
+        base = {"base_url": service.base_url, "broadcast_base_url": service.base_url}
         with sideline.Client(username="ann", secret=SECRET, api_key=KEY, max_retries=0, **base) as client:
             texts = texts_of(client)
     texts += [record.getMessage() for record in caplog.records]
@@ -196,12 +196,12 @@ def test_a_token_is_hidden_where_a_fresh_one_is_requested(caplog: pytest.LogCapt
     """The passed token is refused, and the service repeats it in its response to the request for another."""
     token = "token/canary+three="
 
-    def answer(asked: Asked) -> tuple[int, dict[str, str], bytes]:
-        status = 206 if "_subscribe" in asked.target else 403
+    def respond(request: Asked) -> tuple[int, dict[str, str], bytes]:
+        status = 206 if "_subscribe" in request.target else 403
         return status, {"x-request-id": token}, json.dumps({"status": status, "message": f"what is {quote(token, safe='')}?"}).encode()
 
-    with caplog.at_level(logging.DEBUG, "sideline"), server(answer) as made:
-        addresses = {"base_url": made.base_url, "websocket_url": made.base_url.replace("http", "ws")}
+    with caplog.at_level(logging.DEBUG, "sideline"), server(respond) as service:
+        addresses = {"base_url": service.base_url, "websocket_url": service.base_url.replace("http", "ws")}
         with sideline.Client(username="ann", secret=SECRET, max_retries=1, **addresses) as client:
             with client.live("g", token=token, retry_wait=0.01, max_wait=0.02, give_up_on=[]) as stream:
                 texts = [repr(next(stream)) for _ in range(3)]
@@ -212,10 +212,10 @@ def test_a_token_is_hidden_where_a_fresh_one_is_requested(caplog: pytest.LogCapt
 
 def test_the_error_of_an_update_hides_what_a_payloads_would() -> None:
     event = f'id: 1\nevent: {KEY}\ndata: {{"action": {{"{KEY}": [x]}}}}\n\n'.encode()
-    with streams.server([streams.then_hold(event)]) as made:
-        with sideline.Client(api_key=KEY, broadcast_base_url=made.base_url) as client, client.live_stats("g") as stream:
+    with streams.server([streams.then_hold(event)]) as service:
+        with sideline.Client(api_key=KEY, broadcast_base_url=service.base_url) as client, client.live_stats("g") as stream:
             update = next(item for item in stream if isinstance(item, sideline.Update))
-            with pytest.raises(sideline.DecodeError) as caught:
+            with pytest.raises(sideline.DecodeError) as excinfo:
                 update.to_dict()
-    assert "$.action.***[0]" in str(caught.value)
-    assert KEY not in f"{caught.value!r} {caught.value.path} {update!r}"
+    assert "$.action.***[0]" in str(excinfo.value)
+    assert KEY not in f"{excinfo.value!r} {excinfo.value.path} {update!r}"

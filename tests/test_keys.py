@@ -71,16 +71,16 @@ def test_many_sessions_have_one_game_or_one_each(client: sideline.Client, servic
 
 def test_retry_and_pickle_keep_the_game_of_each(service: sideline.Simulator, client: sideline.Client) -> None:
     games = [game["event_id"] for game in service.games[:2]]
-    with service.client(max_retries=0) as once:
-        source = once.game(games)
+    with service.client(max_retries=0) as other_client:
+        source = other_client.game(games)
         service.faults.add(f"*/{source.table('sessions').to_dicts()[-1]['session_id']}/stats", status=503)
-        batch = once.stats(source, on_error="keep")
+        batch = other_client.stats(source, on_error="keep")
         assert batch.counts["failed"] == 1
         service.faults.clear()
-        for again in (batch.retry(), pickle.loads(pickle.dumps(batch)).retry(client=client)):
-            assert again.complete
-            assert again.table().to_dicts() == client.stats(source).table().to_dicts()
-            assert {row["game_id"] for row in again.table().to_dicts()} == set(games)
+        for retried_batch in (batch.retry(), pickle.loads(pickle.dumps(batch)).retry(client=client)):
+            assert retried_batch.complete
+            assert retried_batch.table().to_dicts() == client.stats(source).table().to_dicts()
+            assert {row["game_id"] for row in retried_batch.table().to_dicts()} == set(games)
 
 
 def test_a_coroutine_takes_the_same(service: sideline.Simulator, game: dict[str, Any]) -> None:
@@ -100,8 +100,8 @@ def test_other_operations_take_their_ids_from_tables_too(client: sideline.Client
 
 @pytest.mark.parametrize("operation", ["game_stats_details", "game_shots", "play_by_play", "ball_screens", "videos", "catch_up"])
 def test_a_game_s_tables_have_the_game(client: sideline.Client, game: dict[str, Any], operation: str) -> None:
-    for name, found in values(getattr(client, operation)(game["id"]), "game_id").items():
-        assert found == {game["id"]}, name
+    for name, ids in values(getattr(client, operation)(game["id"]), "game_id").items():
+        assert ids == {game["id"]}, name
 
 
 def test_rows_are_found_by_the_game_that_was_requested() -> None:
@@ -112,31 +112,31 @@ def test_rows_are_found_by_the_game_that_was_requested() -> None:
         "ballscreens": {"ballscreens": [{"gameId": "other", "eventId": "e", "sessionId": "s"}]},
         "g": {"id": "other", "is_game_event": True, "results": [{"id": "s"}]},
     }
-    with server(lambda asked: as_json(bodies[asked.target.rsplit("/", 1)[1]])) as running:
+    with server(lambda request: as_json(bodies[request.target.rsplit("/", 1)[1]])) as running:
         with sideline.Client(username="a", secret="b", base_url=running.base_url) as client:
             for payload in (client.play_by_play("g"), client.game_shots("g"), client.ball_screens("g"), client.game("g")):
                 rows = payload.table().to_dicts()
                 assert [(row["game_id"], row["session_id"]) for row in rows] == [("g", "s")], payload.operation
                 assert "other" in json.dumps(payload.to_dict())
     # Without a request the body is all there is.
-    saved = sideline.Payload.from_bytes("play_by_play", json.dumps(bodies["details"]).encode())
-    assert saved.table().to_dicts()[0]["game_id"] == "other"
+    payload_without_id = sideline.Payload.from_bytes("play_by_play", json.dumps(bodies["details"]).encode())
+    assert payload_without_id.table().to_dicts()[0]["game_id"] == "other"
 
 
 def test_an_id_that_cannot_be_sent_fails_alone(client: sideline.Client, session_id: str) -> None:
-    odd: list[Any] = ["a/b", "", None, 2.5, float("nan"), [1], {"x": 1}, b"raw", 1 << 70, "é" * 100_000]
-    batch = client.stats([session_id, *odd, session_id], on_error="keep")
-    assert batch.counts == {"fetched": 2, "empty": 0, "forbidden": 0, "missing": 0, "failed": len(odd)}
+    invalid_ids: list[Any] = ["a/b", "", None, 2.5, float("nan"), [1], {"x": 1}, b"raw", 1 << 70, "é" * 100_000]
+    batch = client.stats([session_id, *invalid_ids, session_id], on_error="keep")
+    assert batch.counts == {"fetched": 2, "empty": 0, "forbidden": 0, "missing": 0, "failed": len(invalid_ids)}
     rows = batch.coverage.to_dicts()
-    assert [row["status"] for row in rows] == ["fetched", *["failed"] * len(odd), "fetched"]
+    assert [row["status"] for row in rows] == ["fetched", *["failed"] * len(invalid_ids), "fetched"]
     assert all(row["attempts"] == 0 and len(row["error"]) < 500 for row in rows[1:-1])
     assert rows[1]["error"].startswith('session_id[1]: session_id "a/b" is not an id')
     assert rows[1]["unit"] == "stats/a/b"
     assert all(isinstance(error, ValueError) for error in batch.errors.values())
-    with pytest.raises(sideline.IncompleteBatch, match="10 of 12 units") as caught:
-        client.stats([session_id, *odd, session_id])
-    assert len(caught.value.batch) == 2
-    again = batch.retry(on_error="keep")
-    assert again.counts == batch.counts
+    with pytest.raises(sideline.IncompleteBatch, match="10 of 12 units") as excinfo:
+        client.stats([session_id, *invalid_ids, session_id])
+    assert len(excinfo.value.batch) == 2
+    retried_batch = batch.retry(on_error="keep")
+    assert retried_batch.counts == batch.counts
     games = client.stats([session_id, session_id], game_id=["g", "g/"], on_error="keep")
     assert [row["status"] for row in games.coverage.to_dicts()] == ["fetched", "failed"]

@@ -62,7 +62,7 @@ def test_calls_of_threads_and_tasks_share_the_bound(league: Service) -> None:
 
 
 def test_bodies_of_payloads_and_errors_that_are_kept_do_not_count(league: Service) -> None:
-    kept: list[Any] = []
+    results: list[Any] = []
     with sideline.Client(**options(league)) as client:
         for body in (BODY, BODY.replace(b"teams", b"squad"), b"<" + BODY):
             league.faults.clear()
@@ -70,13 +70,13 @@ def test_bodies_of_payloads_and_errors_that_are_kept_do_not_count(league: Servic
             league.faults.add("stats", status=200, body=body)
             for _ in range(4):
                 try:
-                    kept.append(client.teams())
+                    results.append(client.teams())
                 except sideline.DecodeError as error:
-                    kept.append(error.payload)
+                    results.append(error.payload)
             for number in range(4):
-                kept += client.stats([f"s{number}"], on_error="keep", progress=False).errors.values()
-    assert [len(payload.raw) for payload in kept if isinstance(payload, sideline.Payload)] == [len(BODY)] * 8 + [len(BODY) + 1] * 4
-    assert len(kept) == 12 + 8
+                results += client.stats([f"s{number}"], on_error="keep", progress=False).errors.values()
+    assert [len(payload.raw) for payload in results if isinstance(payload, sideline.Payload)] == [len(BODY)] * 8 + [len(BODY) + 1] * 4
+    assert len(results) == 12 + 8
 
 
 @pytest.mark.parametrize("headers", [{}, {"content-encoding": "gzip"}], ids=["plain", "gzip"])
@@ -84,18 +84,18 @@ def test_a_body_that_is_too_large_by_itself_names_the_option(league: Service, he
     league.faults.add("teams", body=gzip.compress(BODY) if headers else BODY, headers=headers)
     with (
         sideline.Client(**options(league, max_response_bytes=MIB)) as client,
-        pytest.raises(sideline.TransportError, match="1 MiB .max_response_bytes.") as caught,
+        pytest.raises(sideline.TransportError, match="1 MiB .max_response_bytes.") as excinfo,
     ):
         client.teams()
-    assert caught.value.attempts == 1
-    assert "raise max_response_bytes" in caught.value.advice
+    assert excinfo.value.attempts == 1
+    assert "raise max_response_bytes" in excinfo.value.advice
 
 
 def test_the_option_is_checked_and_pickled(league: Service) -> None:
     with pytest.raises(sideline.ConfigurationError, match="max_response_bytes must be at least 1"):
         sideline.Client(max_response_bytes=0)
-    wrong: list[Any] = ["64 MiB", 1.5]
-    for value in wrong:
+    invalid_values: list[Any] = ["64 MiB", 1.5]
+    for value in invalid_values:
         with pytest.raises(TypeError, match="max_response_bytes"):
             sideline.Client(max_response_bytes=value)
     with pytest.raises(ValueError, match="max_response_bytes"):
@@ -104,6 +104,6 @@ def test_the_option_is_checked_and_pickled(league: Service) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in league.environ.items():
             patch.setenv(name, value)
-        again = pickle.loads(pickle.dumps(sideline.Client(**options(league, max_response_bytes=MIB))))
-        with again, pytest.raises(sideline.TransportError, match="max_response_bytes"):
-            again.teams()
+        client_copy = pickle.loads(pickle.dumps(sideline.Client(**options(league, max_response_bytes=MIB))))
+        with client_copy, pytest.raises(sideline.TransportError, match="max_response_bytes"):
+            client_copy.teams()

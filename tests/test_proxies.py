@@ -32,13 +32,13 @@ class Origin:
 def origin(certified: Certified) -> Iterator[Origin]:
     origin = Origin()
     plain = answering(origin.heads)
-    with listener(over_tls(certified("service.invalid", "::1"), plain)) as secure, listener(plain) as bare:
-        origin.ports = {"service.invalid:443": secure.port, "service.invalid:8443": secure.port, "[::1]:443": secure.port, "service.invalid": bare.port}
+    with listener(over_tls(certified("service.invalid", "::1"), plain)) as secure, listener(plain) as insecure:
+        origin.ports = {"service.invalid:443": secure.port, "service.invalid:8443": secure.port, "[::1]:443": secure.port, "service.invalid": insecure.port}
         yield origin
 
 
 @pytest.fixture
-def given(bundle: Path) -> Callable[..., sideline.Client]:
+def open_client(bundle: Path) -> Callable[..., sideline.Client]:
     def client(proxy: str | None = None, **more: Any) -> sideline.Client:
         default = {"username": "ann", "secret": "secret-canary", "api_key": "key-canary", "base_url": "https://service.invalid", "max_retries": 0}
         default |= {"broadcast_base_url": "https://service.invalid", "proxy": proxy, "ca_bundle": bundle}
@@ -47,15 +47,15 @@ def given(bundle: Path) -> Callable[..., sideline.Client]:
     return client
 
 
-Given = Callable[..., sideline.Client]
+OpenClient = Callable[..., sideline.Client]
 
 
 def everything(error: BaseException) -> str:
     return "".join(traceback.format_exception(error)) + repr(error) + str(vars(error))
 
 
-def test_a_tunnel_carries_the_request_and_the_proxy_learns_the_host_alone(origin: Origin, given: Given) -> None:
-    with proxy(origin.ports) as between, given(between.address) as client:
+def test_a_tunnel_carries_the_request_and_the_proxy_learns_the_host_alone(origin: Origin, open_client: OpenClient) -> None:
+    with proxy(origin.ports) as between, open_client(between.address) as client:
         assert client.teams().to_dict() == {"teams": []}
         client.broadcast_teams()
     assert between.lines == ["CONNECT service.invalid:443 HTTP/1.1"] * 2
@@ -63,8 +63,8 @@ def test_a_tunnel_carries_the_request_and_the_proxy_learns_the_host_alone(origin
     assert [head.split(b"\r\n")[0] for head in origin.heads] == [b"GET /v1/data/teams HTTP/1.1", b"GET /broadcast/v1/games/teams?apikey=key%2Dcanary HTTP/1.1"]
     assert headers(origin.heads[0])["host"] == "service.invalid"
     assert headers(origin.heads[0])["authorization"].startswith('hmac username="ann"')
-    for unheard in (b"hmac", b"canary", b"apikey", b"/v1/data", b"ann"):
-        assert unheard not in between.overheard
+    for secret in (b"hmac", b"canary", b"apikey", b"/v1/data", b"ann"):
+        assert secret not in between.overheard
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def test_a_tunnel_carries_the_request_and_the_proxy_learns_the_host_alone(origin
 )
 @pytest.mark.parametrize("base_url", ["https://service.invalid", "http://service.invalid"])
 def test_a_proxy_is_given_the_credentials_of_its_address_and_the_service_is_not(
-    origin: Origin, given: Given, userinfo: str, credentials: str, base_url: str
+    origin: Origin, open_client: OpenClient, userinfo: str, credentials: str, base_url: str
 ) -> None:
     with proxy(origin.ports, credentials=credentials) as between:
-        with given(between.address.replace("//", f"//{userinfo}@"), base_url=base_url, allow_http=True) as client:
+        with open_client(between.address.replace("//", f"//{userinfo}@"), base_url=base_url, allow_http=True) as client:
             assert client.teams().status == 200
     assert "proxy-authorization" not in headers(origin.heads[0])
     assert "authorization" in headers(origin.heads[0])
@@ -84,56 +84,56 @@ def test_a_proxy_is_given_the_credentials_of_its_address_and_the_service_is_not(
 
 @pytest.mark.parametrize("userinfo", ["", "ann:pw-canary@", "ann:pw%2Dcanary@"])
 def test_a_proxy_that_refuses_the_credentials_is_used_once_and_says_what_to_do(
-    origin: Origin, given: Given, userinfo: str, caplog: pytest.LogCaptureFixture
+    origin: Origin, open_client: OpenClient, userinfo: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
     with proxy(origin.ports, credentials="ann:another") as between:
-        with given(between.address.replace("//", f"//{userinfo}"), max_retries=3) as client, pytest.raises(sideline.ConnectError) as caught:
+        with open_client(between.address.replace("//", f"//{userinfo}"), max_retries=3) as client, pytest.raises(sideline.ConnectError) as excinfo:
             client.teams()
         assert between.listener.connections == 1
-    assert "the proxy requires authentication (status 407)" in str(caught.value)
-    assert "http://user:password@host:port" in str(caught.value)
-    assert "canary" not in everything(caught.value) + repr(client) + caplog.text
+    assert "the proxy requires authentication (status 407)" in str(excinfo.value)
+    assert "http://user:password@host:port" in str(excinfo.value)
+    assert "canary" not in everything(excinfo.value) + repr(client) + caplog.text
 
 
-def test_a_forwarding_proxy_gets_the_whole_address_and_the_path_is_signed_as_the_service_gets_it(given: Given) -> None:
+def test_a_forwarding_proxy_gets_the_whole_address_and_the_path_is_signed_as_the_service_gets_it(open_client: OpenClient) -> None:
     with sideline.Simulator(seed=1, teams=4, games=8) as service:
         service.credentials.add("ann", "secret-canary")
         with proxy({"service.invalid": int(service.base_url.rpartition(":")[2])}) as between:
-            with given(between.address, base_url="http://service.invalid:80/", allow_http=True) as client:
+            with open_client(between.address, base_url="http://service.invalid:80/", allow_http=True) as client:
                 assert client.teams().status == 200
         assert between.lines == ["GET http://service.invalid/v1/data/teams HTTP/1.1"]
         assert service.requests[-1].headers["host"] == "service.invalid"
 
 
-def test_a_forwarding_proxy_that_refuses_the_credentials_says_what_to_do(origin: Origin, given: Given) -> None:
+def test_a_forwarding_proxy_that_refuses_the_credentials_says_what_to_do(origin: Origin, open_client: OpenClient) -> None:
     with proxy(origin.ports, credentials="ann:another") as between:
         address = between.address.replace("//", "//ann:pw-canary@")
-        with given(address, base_url="http://service.invalid", allow_http=True, max_retries=3) as client, pytest.raises(sideline.ApiError) as caught:
+        with open_client(address, base_url="http://service.invalid", allow_http=True, max_retries=3) as client, pytest.raises(sideline.ApiError) as excinfo:
             client.teams()
         assert between.listener.connections == 1
-    assert (type(caught.value), caught.value.status, caught.value.attempts) == (sideline.ApiError, 407, 1)
-    assert "http://user:password@host:port" in str(caught.value)
-    assert "canary" not in everything(caught.value)
+    assert (type(excinfo.value), excinfo.value.status, excinfo.value.attempts) == (sideline.ApiError, 407, 1)
+    assert "http://user:password@host:port" in str(excinfo.value)
+    assert "canary" not in everything(excinfo.value)
 
 
-def test_a_proxy_that_repeats_what_it_was_sent_makes_no_text_with_a_secret(given: Given) -> None:
+def test_a_proxy_that_repeats_what_it_was_sent_makes_no_text_with_a_secret(open_client: OpenClient) -> None:
     def echo(connection: socket.socket) -> None:
         head = read_head(connection)
         connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + head[head.index(b"?") :])
 
     def echo_credentials(connection: socket.socket) -> None:
-        sent = headers(read_head(connection))["proxy-authorization"]
-        connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n" + sent.encode() + b" is ann:pw-canary")
+        credentials = headers(read_head(connection))["proxy-authorization"]
+        connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n" + credentials.encode() + b" is ann:pw-canary")
 
     plain = {"base_url": "http://service.invalid", "broadcast_base_url": "http://service.invalid", "allow_http": True}
     for serve in (echo, echo_credentials):
-        with listener(serve) as between, given(f"http://ann:pw-canary@127.0.0.1:{between.port}", **plain) as client:
-            with pytest.raises(sideline.ServerError) as caught:
+        with listener(serve) as between, open_client(f"http://ann:pw-canary@127.0.0.1:{between.port}", **plain) as client:
+            with pytest.raises(sideline.ServerError) as excinfo:
                 client.broadcast_teams()
         for secret in ("canary", "key%2D", "YW5uOnB3LWNhbmFyeQ"):
-            assert secret not in everything(caught.value)
-        assert "***" in caught.value.message
+            assert secret not in everything(excinfo.value)
+        assert "***" in excinfo.value.message
 
 
 # -- the environment
@@ -141,36 +141,36 @@ def test_a_proxy_that_repeats_what_it_was_sent_makes_no_text_with_a_secret(given
 
 @pytest.mark.parametrize("variable", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
 @pytest.mark.parametrize("scheme", ["http://", ""])
-def test_the_proxy_of_the_environment_is_used(origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch, variable: str, scheme: str) -> None:
+def test_the_proxy_of_the_environment_is_used(origin: Origin, open_client: OpenClient, monkeypatch: pytest.MonkeyPatch, variable: str, scheme: str) -> None:
     with proxy(origin.ports, credentials="ann:pw") as between:
         monkeypatch.setenv(variable, between.address.replace("http://", f"{scheme}ann:pw@"))
-        with given() as client:
+        with open_client() as client:
             assert client.teams().status == 200
 
 
-def test_a_proxy_for_http_is_not_used_for_https(origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_for_http_is_not_used_for_https(origin: Origin, open_client: OpenClient, monkeypatch: pytest.MonkeyPatch) -> None:
     with proxy(origin.ports) as between:
         monkeypatch.setenv("HTTP_PROXY", between.address)
-        with given() as client, pytest.raises(sideline.ConnectError):
+        with open_client() as client, pytest.raises(sideline.ConnectError):
             client.teams()
         assert between.listener.connections == 0
-        with given(base_url="http://service.invalid", allow_http=True) as client:
+        with open_client(base_url="http://service.invalid", allow_http=True) as client:
             client.teams()
 
 
-def test_the_environment_is_read_when_the_client_is_built(origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_read_when_the_client_is_built(origin: Origin, open_client: OpenClient, monkeypatch: pytest.MonkeyPatch) -> None:
     with proxy(origin.ports) as between:
-        with given() as before:
+        with open_client() as before:
             monkeypatch.setenv("HTTPS_PROXY", between.address)
             with pytest.raises(sideline.ConnectError):
                 before.teams()
-        with given() as after:
+        with open_client() as after:
             monkeypatch.delenv("HTTPS_PROXY")
             assert after.teams().status == 200
 
 
 @pytest.mark.parametrize(
-    ("listed", "asked"),
+    ("no_proxy", "connections"),
     [
         ("service.invalid", 0),
         ("other, .invalid", 0),
@@ -184,32 +184,32 @@ def test_the_environment_is_read_when_the_client_is_built(origin: Origin, given:
 )
 @pytest.mark.parametrize("variable", ["NO_PROXY", "no_proxy"])
 def test_the_hosts_of_no_proxy_are_connected_directly(
-    origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch, variable: str, listed: str, asked: int
+    origin: Origin, open_client: OpenClient, monkeypatch: pytest.MonkeyPatch, variable: str, no_proxy: str, connections: int
 ) -> None:
     with proxy(origin.ports) as between:
         monkeypatch.setenv("HTTPS_PROXY", between.address)
-        monkeypatch.setenv(variable, listed)
-        with given() as client:
-            if asked:
+        monkeypatch.setenv(variable, no_proxy)
+        with open_client() as client:
+            if connections:
                 client.teams()
             else:
                 with pytest.raises(sideline.ConnectError, match="dns|lookup"):
                     client.teams()
-        assert between.listener.connections == asked
+        assert between.listener.connections == connections
 
 
-def test_a_proxy_that_is_given_beats_the_environment(origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_that_is_given_beats_the_environment(origin: Origin, open_client: OpenClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "*")
-    with proxy(origin.ports) as between, given(between.address) as client:
+    with proxy(origin.ports) as between, open_client(between.address) as client:
         assert client.teams().status == 200
 
 
-def test_an_unusable_proxy_of_the_environment_is_never_bypassed(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_proxy_of_the_environment_is_never_bypassed(open_client: OpenClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks5://ann:canary@127.0.0.1:1080")
-    with given() as client, pytest.raises(sideline.ConfigurationError, match="ALL_PROXY") as caught:
+    with open_client() as client, pytest.raises(sideline.ConfigurationError, match="ALL_PROXY") as excinfo:
         client.teams()
-    assert "canary" not in everything(caught.value)
+    assert "canary" not in everything(excinfo.value)
     with sideline.Simulator(seed=1, teams=4, games=8) as service, service.client() as client:
         assert client.teams().status == 200
 
@@ -217,32 +217,32 @@ def test_an_unusable_proxy_of_the_environment_is_never_bypassed(given: Given, mo
 # -- proxies of other kinds
 
 
-def test_a_proxy_may_have_an_ipv6_literal(origin: Origin, given: Given) -> None:
-    with proxy(origin.ports, host="::1", credentials="ann:pw") as between, given(between.address.replace("//", "//ann:pw@")) as client:
+def test_a_proxy_may_have_an_ipv6_literal(origin: Origin, open_client: OpenClient) -> None:
+    with proxy(origin.ports, host="::1", credentials="ann:pw") as between, open_client(between.address.replace("//", "//ann:pw@")) as client:
         assert between.address.startswith("http://[::1]:")
         assert client.teams().status == 200
 
 
-def test_a_tunnel_leads_to_a_host_with_a_port(origin: Origin, given: Given) -> None:
-    with proxy(origin.ports) as between, given(between.address, base_url="https://service.invalid:8443") as client:
+def test_a_tunnel_leads_to_a_host_with_a_port(origin: Origin, open_client: OpenClient) -> None:
+    with proxy(origin.ports) as between, open_client(between.address, base_url="https://service.invalid:8443") as client:
         client.teams()
     assert between.lines == ["CONNECT service.invalid:8443 HTTP/1.1"]
     assert headers(origin.heads[0])["host"] == "service.invalid:8443"
 
 
-def test_an_ipv6_literal_in_a_tunnel_is_refused_at_once_with_what_to_do(origin: Origin, given: Given) -> None:
+def test_an_ipv6_literal_in_a_tunnel_is_refused_at_once_with_what_to_do(origin: Origin, open_client: OpenClient) -> None:
     """reqwest cannot (its issue 3094). When this fails, it can: `INVALID_SERVER_NAME` in src/transport/attempt_error.rs can go."""
-    with proxy(origin.ports) as between, given(between.address, base_url="https://[::1]", max_retries=3) as client:
+    with proxy(origin.ports) as between, open_client(between.address, base_url="https://[::1]", max_retries=3) as client:
         with pytest.raises(sideline.ConnectError, match="IPv6 address.*NO_PROXY"):
             client.teams()
     assert between.lines == ["CONNECT [::1]:443 HTTP/1.1"]
 
 
-def test_a_proxy_may_itself_be_reached_over_tls(origin: Origin, given: Given, certified: Certified) -> None:
+def test_a_proxy_may_itself_be_reached_over_tls(origin: Origin, open_client: OpenClient, certified: Certified) -> None:
     with proxy(origin.ports, context=certified("127.0.0.1"), credentials="ann:pw") as between:
-        with given(between.address.replace("//", "//ann:pw@")) as client:
+        with open_client(between.address.replace("//", "//ann:pw@")) as client:
             assert client.teams().status == 200
-    with proxy(origin.ports, context=certified("proxy.invalid")) as between, given(between.address, max_retries=3) as client:
+    with proxy(origin.ports, context=certified("proxy.invalid")) as between, open_client(between.address, max_retries=3) as client:
         with pytest.raises(sideline.ConnectError, match=r"not valid for name .*127\.0\.0\.1"):
             client.teams()
         assert between.listener.connections == 1
@@ -252,8 +252,8 @@ def test_a_proxy_may_itself_be_reached_over_tls(origin: Origin, given: Given, ce
 
 
 @contextmanager
-def failing(given: Given, serve: Serve, **more: Any) -> Iterator[tuple[sideline.Client, Proxy]]:
-    with listener(serve) as between, given(f"http://127.0.0.1:{between.port}", **more) as client:
+def failing(open_client: OpenClient, serve: Serve, **more: Any) -> Iterator[tuple[sideline.Client, Proxy]]:
+    with listener(serve) as between, open_client(f"http://127.0.0.1:{between.port}", **more) as client:
         yield client, Proxy(listener=between)
 
 
@@ -272,61 +272,61 @@ FAILING: dict[str, tuple[Serve, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", FAILING)
-def test_a_proxy_that_responds_wrongly_is_a_connect_error_that_names_it(given: Given, answer: str) -> None:
-    serve, text = FAILING[answer]
-    with failing(given, serve) as (client, between):
+@pytest.mark.parametrize("fault", FAILING)
+def test_a_proxy_that_responds_wrongly_is_a_connect_error_that_names_it(open_client: OpenClient, fault: str) -> None:
+    serve, text = FAILING[fault]
+    with failing(open_client, serve) as (client, between):
         start = time.monotonic()
-        with pytest.raises(sideline.ConnectError) as caught:
+        with pytest.raises(sideline.ConnectError) as excinfo:
             client.teams()
         assert time.monotonic() - start < 5
         assert between.listener.connections == 1
-    assert text in str(caught.value)
-    assert "proxy" in str(caught.value)
-    assert "canary" not in everything(caught.value)
+    assert text in str(excinfo.value)
+    assert "proxy" in str(excinfo.value)
+    assert "canary" not in everything(excinfo.value)
 
 
 @pytest.mark.parametrize("serve", [drain, saying(b"HTTP/1.1 200 OK\r\n", drain), saying(b"HTTP/1.1 200 OK\r\n\r\n", drain)])
-def test_a_proxy_that_hangs_ends_within_the_connect_timeout(given: Given, serve: Serve) -> None:
-    with failing(given, serve, timeout=sideline.Timeout(connect=0.5, read=20, total=20)) as (client, _):
+def test_a_proxy_that_hangs_ends_within_the_connect_timeout(open_client: OpenClient, serve: Serve) -> None:
+    with failing(open_client, serve, timeout=sideline.Timeout(connect=0.5, read=20, total=20)) as (client, _):
         start = time.monotonic()
         with pytest.raises(sideline.RequestTimeout, match="connect timeout.*proxy"):
             client.teams()
         assert time.monotonic() - start < 15
 
 
-def test_a_forwarding_proxy_that_hangs_ends_within_the_read_timeout(given: Given) -> None:
+def test_a_forwarding_proxy_that_hangs_ends_within_the_read_timeout(open_client: OpenClient) -> None:
     more = {"base_url": "http://service.invalid", "allow_http": True, "timeout": sideline.Timeout(connect=5, read=0.5, total=20)}
-    with failing(given, drain, **more) as (client, _), pytest.raises(sideline.RequestTimeout, match="read timeout"):
+    with failing(open_client, drain, **more) as (client, _), pytest.raises(sideline.RequestTimeout, match="read timeout"):
         client.teams()
 
 
-def test_a_forwarding_proxy_that_responds_itself_is_never_data(given: Given) -> None:
+def test_a_forwarding_proxy_that_responds_itself_is_never_data(open_client: OpenClient) -> None:
     page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(PAGE) + PAGE
-    with failing(given, saying(page), base_url="http://service.invalid", allow_http=True) as (client, _):
+    with failing(open_client, saying(page), base_url="http://service.invalid", allow_http=True) as (client, _):
         with pytest.raises(sideline.DecodeError, match="text/html.*hotel.*proxy"):
             client.teams()
 
 
-def test_a_proxy_that_is_down_is_named_and_not_bypassed(given: Given) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with given(f"http://127.0.0.1:{port}") as client, pytest.raises(sideline.ConnectError, match="could not connect through the proxy.*refused"):
+def test_a_proxy_that_is_down_is_named_and_not_bypassed(open_client: OpenClient) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed_listener:
+        port = closed_listener.getsockname()[1]
+    with open_client(f"http://127.0.0.1:{port}") as client, pytest.raises(sideline.ConnectError, match="could not connect through the proxy.*refused"):
         client.teams()
 
 
-def test_a_proxy_that_recovers_is_tried_again(origin: Origin, given: Given) -> None:
-    answers = iter([saying(b"HTTP/1.1 503 Busy\r\n\r\n"), saying(b"HTTP/1.1 200 OK\r\n\r\n")])
+def test_a_proxy_that_recovers_is_tried_again(origin: Origin, open_client: OpenClient) -> None:
+    responses = iter([saying(b"HTTP/1.1 503 Busy\r\n\r\n"), saying(b"HTTP/1.1 200 OK\r\n\r\n")])
     with proxy(origin.ports) as between:
 
         def serve(connection: socket.socket) -> None:
-            later = next(answers, None)
+            later = next(responses, None)
             if later:
                 later(connection)
                 return
             with socket.create_connection(("127.0.0.1", between.listener.port)) as upstream:
                 relay(connection, upstream, bytearray())
 
-        with failing(given, serve, max_retries=2) as (client, outer):
+        with failing(open_client, serve, max_retries=2) as (client, outer):
             assert client.teams().status == 200
             assert outer.listener.connections == 3

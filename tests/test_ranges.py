@@ -24,15 +24,15 @@ def ms(when: datetime) -> int:
 
 
 def asked_ranges(seen: Any) -> list[tuple[int, int]]:
-    queries = [parse_qs(asked.target.split("?")[1]) for asked in seen.asked]
+    queries = [parse_qs(request.target.split("?")[1]) for request in seen.asked]
     return sorted((int(q["from"][0]), int(q["to"][0])) for q in queries)
 
 
 def eight_months_after(moment: int) -> int:
-    then = datetime.fromtimestamp(moment / 1000, UTC)
-    year, month = divmod(then.month - 1 + 8, 12)
-    last = (date(then.year + year + (month + 1) // 12, (month + 1) % 12 + 1, 1) - timedelta(days=1)).day
-    return ms(then.replace(year=then.year + year, month=month + 1, day=min(then.day, last)))
+    moment_start = datetime.fromtimestamp(moment / 1000, UTC)
+    year, month = divmod(moment_start.month - 1 + 8, 12)
+    last = (date(moment_start.year + year + (month + 1) // 12, (month + 1) % 12 + 1, 1) - timedelta(days=1)).day
+    return ms(moment_start.replace(year=moment_start.year + year, month=month + 1, day=min(moment_start.day, last)))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def eight_months_after(moment: int) -> int:
     ],
 )
 def test_a_long_range_is_requested_in_pieces_that_touch_and_cover(start: str, end: str, pieces: int) -> None:
-    with server(lambda asked: as_json({"events": []})) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
+    with server(lambda request: as_json({"events": []})) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
         assert client.team_events(46, start, end).to_dict() == {"events": []}
     ranges = asked_ranges(seen)
     assert len(ranges) == pieces
@@ -53,7 +53,7 @@ def test_a_long_range_is_requested_in_pieces_that_touch_and_cover(start: str, en
     last = datetime.fromisoformat(end)
     assert ranges[0][0] == ms(first if first.tzinfo else first.replace(tzinfo=UTC))
     assert ranges[-1][1] == ms(last if last.tzinfo else last.replace(tzinfo=UTC))
-    assert all(one[1] == other[0] for one, other in zip(ranges, ranges[1:], strict=False))
+    assert all(first[1] == other[0] for first, other in zip(ranges, ranges[1:], strict=False))
     assert all(to <= eight_months_after(start) for start, to in ranges)
 
 
@@ -61,22 +61,22 @@ def event(name: str, **more: Any) -> dict[str, Any]:
     return {"id": name, "results": [], "is_game_event": True} | more
 
 
-@pytest.mark.parametrize("bare", [False, True])
-def test_events_are_joined_by_id(bare: bool) -> None:
+@pytest.mark.parametrize("is_list", [False, True])
+def test_events_are_joined_by_id(is_list: bool) -> None:
     split = ms(datetime(2026, 9, 1, tzinfo=UTC))
 
-    def answer(asked: Asked) -> Answer:
-        late = f"from={split}" in asked.target
+    def respond(request: Asked) -> Answer:
+        late = f"from={split}" in request.target
         events = [event("edge", n=1.50), event("late")] if late else [event("early"), event("edge", n=1.50)]
-        return as_json(events if bare else {"events": events, "note": "first" if not late else "second"}, x_request_id="2" if late else "1")
+        return as_json(events if is_list else {"events": events, "note": "first" if not late else "second"}, x_request_id="2" if late else "1")
 
-    with server(answer) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
-        joined = client.team_events(46, "2026-01-01", "2026-11-01")
-    body = joined.to_dict()
-    assert [e["id"] for e in (body if bare else body["events"])] == ["early", "edge", "late"]
-    assert [row["event_id"] for row in joined.table("events").to_dicts()] == ["early", "edge", "late"]
-    assert [len(part.table("events").to_dicts()) for part in joined.parts] == [2, 2]
-    assert (joined.status, joined.headers["X-Request-Id"]) == (200, "1")
+    with server(respond) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
+        payload = client.team_events(46, "2026-01-01", "2026-11-01")
+    body = payload.to_dict()
+    assert [e["id"] for e in (body if is_list else body["events"])] == ["early", "edge", "late"]
+    assert [row["event_id"] for row in payload.table("events").to_dicts()] == ["early", "edge", "late"]
+    assert [len(part.table("events").to_dicts()) for part in payload.parts] == [2, 2]
+    assert (payload.status, payload.headers["X-Request-Id"]) == (200, "1")
 
 
 def test_a_range_of_locations_is_requested_in_windows_of_half_an_hour() -> None:
@@ -85,39 +85,39 @@ def test_a_range_of_locations_is_requested_in_windows_of_half_an_hour() -> None:
     def loc(t: int, tag: str) -> dict[str, Any]:
         return {"t": t, "tag": tag, "pid": int(tag), "x": 1.0, "sid": "s-1"}
 
-    def answer(asked: Asked) -> Answer:
-        query = parse_qs(asked.target.split("?")[1])
+    def respond(request: Asked) -> Answer:
+        query = parse_qs(request.target.split("?")[1])
         first, last = int(query["from"][0]), int(query["to"][0])
         assert query["id"] == ["s-1"]
         # Both ends inclusive: the border is sent twice.
         return as_json([{"locations": [loc(t, "1"), loc(t, "2")]} for t in range(first, last + 1, 5 * 60_000)])
 
-    with server(answer) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
-        joined = client.locations("s-1", start, end)
+    with server(respond) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
+        payload = client.locations("s-1", start, end)
     ranges = asked_ranges(seen)
     assert ranges == [(start, start + HALF_HOUR), (start + HALF_HOUR, start + 2 * HALF_HOUR), (start + 2 * HALF_HOUR, end)]
-    rows = joined.table().to_dicts()
+    rows = payload.table().to_dicts()
     expected = [(t, tag) for t in range(start, end + 1, 5 * 60_000) for tag in ("1", "2")]
     assert [(ms(row["t"]), row["tag"]) for row in rows] == expected
-    assert sum(len(batch["locations"]) for batch in joined) == len(expected)
+    assert sum(len(batch["locations"]) for batch in payload) == len(expected)
 
 
 def test_a_season_of_locations_of_the_simulator_has_no_gap_and_no_double(service: sideline.Simulator, client: sideline.Client) -> None:
     session = client.game(service.games[0]["event_id"])["results"][0]
-    whole = client.locations(session["id"], session["started_at"], session["ended_at"])
-    assert len(whole.parts) > 1
-    keys = [(row["t"], row["tag"], row["player_id"]) for row in whole.table().to_dicts()]
+    payload = client.locations(session["id"], session["started_at"], session["ended_at"])
+    assert len(payload.parts) > 1
+    keys = [(row["t"], row["tag"], row["player_id"]) for row in payload.table().to_dicts()]
     assert len(keys) == len(set(keys))
     times = sorted({t for t, _, _ in keys})
     assert {b - a for a, b in zip(times, times[1:], strict=False)} == {times[1] - times[0]}
 
 
 def test_one_failed_piece_fails_the_call() -> None:
-    def answer(asked: Asked) -> Answer:
-        first = f"from={ms(datetime(2026, 1, 1, tzinfo=UTC))}" in asked.target
+    def respond(request: Asked) -> Answer:
+        first = f"from={ms(datetime(2026, 1, 1, tzinfo=UTC))}" in request.target
         return as_json({"events": []}) if first else as_json({"status": 403, "message": "No access", "serviceRequestId": "r"}, 403)
 
-    with server(answer) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
+    with server(respond) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
         with pytest.raises(sideline.PermissionDenied):
             client.team_events(46, "2026-01-01", "2026-11-01")
 

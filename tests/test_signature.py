@@ -30,13 +30,13 @@ BODIES: dict[str, object] = {"teams": {"teams": []}, "team_events": {"events": [
 )
 @pytest.mark.parametrize("call", BODIES)
 def test_our_signature_is_accepted_by_a_server_that_shares_no_code(username: str, secret: str, call: str) -> None:
-    def answer(asked: Asked) -> Answer:
-        # http.server reads header bytes as latin-1; the signature is over what was sent.
-        headers = {k: v.encode("latin-1").decode("utf-8") for k, v in asked.headers.items()}
-        refused = verified(Asked(asked.method, asked.target, headers), {username: secret}, time.time())
-        return as_json({"message": refused}, 401) if refused else as_json(BODIES[call])
+    def respond(request: Asked) -> Answer:
+        # http.server reads header bytes as latin-1; the signature covers the bytes of the request.
+        headers = {k: v.encode("latin-1").decode("utf-8") for k, v in request.headers.items()}
+        refusal = verified(Asked(request.method, request.target, headers), {username: secret}, time.time())
+        return as_json({"message": refusal}, 401) if refusal else as_json(BODIES[call])
 
-    with server(answer) as seen, sideline.Client(username=username, secret=secret, base_url=seen.base_url) as client:
+    with server(respond) as seen, sideline.Client(username=username, secret=secret, base_url=seen.base_url) as client:
         if call == "teams":
             client.teams()
         elif call == "team_events":
@@ -49,20 +49,20 @@ def test_our_signature_is_accepted_by_a_server_that_shares_no_code(username: str
 
 
 def test_the_header_is_in_the_contracts_form() -> None:
-    with server(lambda asked: as_json({"teams": []})) as seen:
+    with server(lambda request: as_json({"teams": []})) as seen:
         with sideline.Client(username="ann", secret="s3cret", base_url=seen.base_url) as client:
             client.teams()
-    sent = seen.asked[0].headers
-    assert sent["authorization"].startswith('hmac username="ann",algorithm="hmac-sha1",headers="date host request-line",signature="')
-    assert sent["host"] == seen.base_url.removeprefix("http://")
-    assert "referer" not in sent
+    headers = seen.asked[0].headers
+    assert headers["authorization"].startswith('hmac username="ann",algorithm="hmac-sha1",headers="date host request-line",signature="')
+    assert headers["host"] == seen.base_url.removeprefix("http://")
+    assert "referer" not in headers
 
 
 def test_each_attempt_is_signed_again() -> None:
-    answers = iter([as_json({"message": "busy"}, 503, retry_after="1"), as_json({"teams": []})])
-    with server(lambda asked: next(answers)) as seen, sideline.Client(username="ann", secret="s", base_url=seen.base_url) as client:
+    responses = iter([as_json({"message": "busy"}, 503, retry_after="1"), as_json({"teams": []})])
+    with server(lambda request: next(responses)) as seen, sideline.Client(username="ann", secret="s", base_url=seen.base_url) as client:
         client.teams()
-    first, second = (asked.headers for asked in seen.asked)
+    first, second = (request.headers for request in seen.asked)
     assert first["date"] != second["date"]
     assert first["authorization"] != second["authorization"]
 
@@ -73,19 +73,19 @@ def service() -> Iterator[sideline.Simulator]:
         yield service
 
 
-def signed(service: sideline.Simulator, target: str = "/v1/data/teams", **changed: Any) -> Signed:
-    return Signed(service.base_url, **{"username": service.username, "secret": service.secret, "target": target} | changed)
+def signed(service: sideline.Simulator, target: str = "/v1/data/teams", **changes: Any) -> Signed:
+    return Signed(service.base_url, **{"username": service.username, "secret": service.secret, "target": target} | changes)
 
 
 def test_the_simulator_accepts_a_client_that_shares_no_code(service: sideline.Simulator) -> None:
-    answer = signed(service).send()
-    assert answer.status_code == 200
-    assert answer.headers["content-type"].startswith("application/json")
-    team = answer.json()["teams"][0]["id"]
+    response = signed(service).send()
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("application/json")
+    team = response.json()["teams"][0]["id"]
     assert signed(service, f"/v1/data/teams/{team}?reference=SHOTTRACKER").send().status_code == 200
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+SIGNATURE_FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "no Authorization": ({"authorization": ""}, "Unauthorized"),
     "another grammar": ({"authorization": "Basic YW5uOnM="}, "HMAC signature cannot be verified"),
     "unknown username": ({"username": "nobody"}, "HMAC signature cannot be verified"),
@@ -103,24 +103,24 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", REFUSED)
+@pytest.mark.parametrize("fault", SIGNATURE_FAULTS)
 def test_the_simulator_refuses_each_fault_of_a_signature_as_the_gateway_does(service: sideline.Simulator, fault: str) -> None:
-    changed, message = REFUSED[fault]
+    changes, message = SIGNATURE_FAULTS[fault]
     # Seconds from now: this test may run long after it was collected.
-    changed = {name: formatdate(time.time() + value, usegmt=True) if isinstance(value, int) else value for name, value in changed.items()}
-    answer = signed(service, **changed).send()
-    assert answer.status_code in (401, 403)
-    assert answer.json() == {"message": message}
+    changes = {name: formatdate(time.time() + value, usegmt=True) if isinstance(value, int) else value for name, value in changes.items()}
+    response = signed(service, **changes).send()
+    assert response.status_code in (401, 403)
+    assert response.json() == {"message": message}
 
 
 def test_a_date_of_4_minutes_ago_is_accepted(service: sideline.Simulator) -> None:
     assert signed(service, date=formatdate(time.time() - 240, usegmt=True)).send().status_code == 200
 
 
-def errors(answer: Any, status: int) -> str:
+def errors(response: Any, status: int) -> str:
     """A service error's message, after its shape was checked."""
-    body = answer.json()
-    assert answer.status_code == body["status"] == status
+    body = response.json()
+    assert response.status_code == body["status"] == status
     ids = [key for key in body if key.endswith("RequestId")]
     assert len(ids) == 1 and len(body[ids[0]]) == 36
     return str(body["message"])
@@ -195,8 +195,8 @@ def test_privileges_are_of_a_credential(service: sideline.Simulator, privileges:
 def test_the_broadcast_key_is_checked(service: sideline.Simulator, query: str, message: str) -> None:
     with httpx.Client(trust_env=False) as client:
         url = service.broadcast_base_url + "/broadcast/v1/games/teams"
-        answer = client.get(url + query.format(key=service.api_key))
-        assert (answer.status_code, answer.json()) == (401, {"message": message})
+        response = client.get(url + query.format(key=service.api_key))
+        assert (response.status_code, response.json()) == (401, {"message": message})
         assert client.get(url, params={"apikey": service.api_key}).status_code == 200
         assert client.get(url, headers={"apikey": service.api_key}).status_code == 200
 
@@ -208,7 +208,7 @@ def test_the_schedule_is_a_day_long_by_default(service: sideline.Simulator) -> N
     assert [g["event_id"] for g in body["games"]] == expected
 
 
-@pytest.mark.parametrize("wrong", [{"stat": False}, {"stats": "no"}, {"shots": 0}, {1: True}, ["stat"], [1], ["restricted_teams"], "stats"])
-def test_a_privilege_that_does_not_exist_is_refused(service: sideline.Simulator, wrong: Any) -> None:
+@pytest.mark.parametrize("privileges", [{"stat": False}, {"stats": "no"}, {"shots": 0}, {1: True}, ["stat"], [1], ["restricted_teams"], "stats"])
+def test_a_privilege_that_does_not_exist_is_refused(service: sideline.Simulator, privileges: Any) -> None:
     with pytest.raises((ValueError, TypeError), match="privileges"):
-        service.credentials.add("limited", "pw", privileges=wrong)
+        service.credentials.add("limited", "pw", privileges=privileges)

@@ -1,4 +1,4 @@
-"""The signature of whatever may be signed, off the wire, agreed by two that share no code with us: hmac with httpx, and the
+"""The signature of every request on the wire, verified by two implementations that share no code with us: hmac with httpx, and the
 `openssl` command line."""
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ def service(base: str = "IPv4") -> Iterator[tuple[str, list[bytes]]]:
         yield address.format(seen.port), heads
 
 
-def agreed(head: bytes, username: str, secret: str) -> Asked:
+def verify_signature(head: bytes, username: str, secret: str) -> Asked:
     """Returns the request, after hmac and openssl have computed the same signature."""
-    asked = read(head)
-    assert verified(asked, {username: secret}, time.time()) is None
-    line = f"GET {asked.target.partition('?')[0]} HTTP/1.1"
-    by_openssl = signature_by_openssl(secret, asked.headers["date"], asked.headers["host"], line)
+    request = read(head)
+    assert verified(request, {username: secret}, time.time()) is None
+    line = f"GET {request.target.partition('?')[0]} HTTP/1.1"
+    by_openssl = signature_by_openssl(secret, request.headers["date"], request.headers["host"], line)
     expected = f'hmac username="{username}",algorithm="hmac-sha1",headers="date host request-line",signature="{by_openssl}"'
-    assert asked.headers["authorization"] == expected
-    return asked
+    assert request.headers["authorization"] == expected
+    return request
 
 
 needs_openssl = pytest.mark.skipif(OPENSSL is None, reason="openssl is not installed (or not in PATH)")
@@ -77,28 +77,28 @@ needs_openssl = pytest.mark.skipif(OPENSSL is None, reason="openssl is not insta
 def test_any_username_and_secret_are_signed_alike_by_hmac_and_openssl(username: str, secret: str) -> None:
     with service() as (base, heads), sideline.Client(username=username, secret=SECRETS[secret], base_url=base) as client:
         client.roster("a@b:c")
-    agreed(heads[0], username, SECRETS[secret])
+    verify_signature(heads[0], username, SECRETS[secret])
 
 
 @needs_openssl
 @pytest.mark.parametrize(("base", "call"), [*itertools.product(BASES, CALLS)])
 def test_any_address_is_signed_alike_by_hmac_and_openssl_and_sent_alike_by_httpx(base: str, call: str) -> None:
     username, secret = "ann@example.com, o'brien", SECRETS["unicode beyond the block"]
-    ask, target = CALLS[call]
+    send_request, target = CALLS[call]
     with service(base) as (address, heads):
         with sideline.Client(username=username, secret=secret, base_url=address) as client:
-            ask(client)
+            send_request(client)
         prefix = "/gate%20way" if "gate" in address else ""
-        asked = agreed(heads[0], username, secret)
-        assert asked.target == prefix + target
-        # Where httpx would write a broken escape anew, its request is another.
+        request = verify_signature(heads[0], username, secret)
+        assert request.target == prefix + target
+        # httpx rewrites a broken escape, so its request differs.
         if "wrongly" not in call:
-            theirs = Signed(f"http://{asked.headers['host']}", username, secret, asked.target, date=asked.headers["date"])
-            assert theirs.send().status_code == 200
-            sent = read(heads[1])
-            assert sent.target == asked.target
-            assert {name: sent.headers[name] for name in ("host", "date", "authorization")} == {
-                name: asked.headers[name] for name in ("host", "date", "authorization")
+            httpx_request = Signed(f"http://{request.headers['host']}", username, secret, request.target, date=request.headers["date"])
+            assert httpx_request.send().status_code == 200
+            received_request = read(heads[1])
+            assert received_request.target == request.target
+            assert {name: received_request.headers[name] for name in ("host", "date", "authorization")} == {
+                name: request.headers[name] for name in ("host", "date", "authorization")
             }
 
 
@@ -107,5 +107,5 @@ def test_the_comparison_of_signatures_can_fail() -> None:
     right = ("k", "Sun, 01 Nov 2026 12:00:00 GMT", "h", "GET / HTTP/1.1")
     assert signature(*right) == signature_by_openssl(*right)
     for at, other in enumerate(("l", "Sun, 01 Nov 2026 12:00:01 GMT", "h:80", "GET /? HTTP/1.1")):
-        wrong = [*right[:at], other, *right[at + 1 :]]
-        assert signature(*right) != signature_by_openssl(*wrong)
+        changed_parts = [*right[:at], other, *right[at + 1 :]]
+        assert signature(*right) != signature_by_openssl(*changed_parts)

@@ -18,7 +18,7 @@ import trustme
 from wire import Serve, answering, drain, headers, listener, over_tls, proxy, read_head, relay, reset, saying
 
 import sideline
-from test_tls import expired, untrusted
+from test_tls import each_untrusted_certificate, expired_certificate
 
 Certified = Callable[..., ssl.SSLContext]
 
@@ -26,12 +26,12 @@ NOW = "2027-03-01T12:00:00Z"
 QUICK: dict[str, Any] = {"retry_wait": 0.01, "max_wait": 0.02, "silence_limit": 5.0}
 TOKEN, KEY = "token-canary", "key-canary"
 
-OPENED: dict[str, Callable[..., sideline.LiveStream]] = {
+STREAM_OPENERS: dict[str, Callable[..., sideline.LiveStream]] = {
     "event stream": lambda client, game, **more: client.live_stats(game, **QUICK | more),
     "websocket": lambda client, game, **more: client.live(token=TOKEN, **QUICK | more),
     "token of a websocket": lambda client, game, **more: client.live(game, sources=["stats"], **QUICK | more),
 }
-each_stream = pytest.mark.parametrize("opened", OPENED.values(), ids=OPENED)
+each_stream = pytest.mark.parametrize("open_stream", STREAM_OPENERS.values(), ids=STREAM_OPENERS)
 
 
 @pytest.fixture(scope="module")
@@ -42,17 +42,17 @@ def season() -> Iterator[sideline.Simulator]:
 
 
 @pytest.fixture(scope="module")
-def over(season: sideline.Simulator) -> str:
+def game_id(season: sideline.Simulator) -> str:
     return str(season.games[0]["event_id"])
 
 
-def given(place: str, bundle: Path, **more: Any) -> sideline.Client:
+def client_at(place: str, bundle: Path, **more: Any) -> sideline.Client:
     """A client to whom all three services are at one place."""
     addresses = {"base_url": f"https://{place}", "broadcast_base_url": f"https://{place}", "websocket_url": f"wss://{place}"}
     return sideline.Client(**{"username": "ann", "secret": "secret-canary", "api_key": KEY, "ca_bundle": bundle} | addresses | more)
 
 
-def known(season: sideline.Simulator) -> dict[str, str]:
+def credentials_of(season: sideline.Simulator) -> dict[str, str]:
     """Credentials that the simulator accepts."""
     return {"username": season.username, "secret": season.secret, "api_key": season.api_key}
 
@@ -72,26 +72,26 @@ def to(season: sideline.Simulator, heads: list[bytes] | None = None) -> Serve:
 
 
 def secure(context: ssl.SSLContext, serve: Serve) -> Serve:
-    # What is passed on ends with its connection, without a notice.
+    # Forwarded data ends with its connection, without a close notice.
     return over_tls(context, serve, notify=False)
 
 
 def until_it_ends(stream: sideline.LiveStream) -> tuple[list[Any], sideline.SidelineError]:
     items: list[Any] = []
-    with pytest.raises(sideline.SidelineError) as caught:
+    with pytest.raises(sideline.SidelineError) as excinfo:
         items.extend(stream)
-    return items, caught.value
+    return items, excinfo.value
 
 
 def losses(stream: sideline.LiveStream, count: int) -> list[sideline.live.Disconnected]:
-    found: list[sideline.live.Disconnected] = []
+    disconnections: list[sideline.live.Disconnected] = []
     with stream:
         for item in stream:
             if isinstance(item, sideline.live.Disconnected):
-                found.append(item)
-                if len(found) == count:
+                disconnections.append(item)
+                if len(disconnections) == count:
                     break
-    return found
+    return disconnections
 
 
 def first(stream: sideline.LiveStream) -> Any:
@@ -102,34 +102,34 @@ def first(stream: sideline.LiveStream) -> Any:
 # TLS.
 
 
-def of_the_season(season: sideline.Simulator, game: str, opened: Callable[..., sideline.LiveStream], client: sideline.Client) -> sideline.LiveStream:
-    if opened is OPENED["websocket"]:
-        with season.client() as asks:
-            return client.live(token=asks.subscription_token(game), sources=["stats"], **QUICK)
-    return opened(client, game)
+def of_the_season(season: sideline.Simulator, game: str, open_stream: Callable[..., sideline.LiveStream], client: sideline.Client) -> sideline.LiveStream:
+    if open_stream is STREAM_OPENERS["websocket"]:
+        with season.client() as other_client:
+            return client.live(token=other_client.subscription_token(game), sources=["stats"], **QUICK)
+    return open_stream(client, game)
 
 
 @each_stream
-def test_a_stream_over_tls_is_the_same_stream(opened: Any, season: sideline.Simulator, over: str, certified: Certified, bundle: Path) -> None:
+def test_a_stream_over_tls_is_the_same_stream(open_stream: Any, season: sideline.Simulator, game_id: str, certified: Certified, bundle: Path) -> None:
     heads: list[bytes] = []
     with listener(secure(certified("127.0.0.1"), to(season, heads))) as seen, season.client() as plain:
-        with given(f"127.0.0.1:{seen.port}", bundle, **known(season)) as client:
-            assert first(of_the_season(season, over, opened, client)) == first(of_the_season(season, over, opened, plain))
+        with client_at(f"127.0.0.1:{seen.port}", bundle, **credentials_of(season)) as client:
+            assert first(of_the_season(season, game_id, open_stream, client)) == first(of_the_season(season, game_id, open_stream, plain))
     assert all("referer" not in headers(head) for head in heads)
-    if opened is not OPENED["event stream"]:
+    if open_stream is not STREAM_OPENERS["event stream"]:
         assert headers(heads[-1])["upgrade"] == "websocket"
 
 
 @each_stream
-@untrusted
+@each_untrusted_certificate
 def test_a_certificate_that_cannot_be_trusted_ends_a_stream_at_once_with_its_cause(
-    opened: Any, fault: Any, cause: str, advice: str, authority: trustme.CA, bundle: Path
+    open_stream: Any, fault: Any, cause: str, advice: str, authority: trustme.CA, bundle: Path
 ) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     fault(authority, context)
     heads: list[bytes] = []
-    with listener(over_tls(context, answering(heads))) as seen, given(f"127.0.0.1:{seen.port}", bundle) as client:
-        stream = opened(client, "g", give_up_on=())
+    with listener(over_tls(context, answering(heads))) as seen, client_at(f"127.0.0.1:{seen.port}", bundle) as client:
+        stream = open_stream(client, "g", give_up_on=())
         items, error = until_it_ends(stream)
         assert (seen.connections, heads) == (1, [])
     assert type(error) is sideline.ConnectError
@@ -143,13 +143,13 @@ def test_a_certificate_that_cannot_be_trusted_ends_a_stream_at_once_with_its_cau
 
 @each_stream
 def test_a_certificate_that_becomes_bad_ends_a_stream_that_stood(
-    opened: Any, season: sideline.Simulator, over: str, certified: Certified, authority: trustme.CA, bundle: Path
+    open_stream: Any, season: sideline.Simulator, game_id: str, certified: Certified, authority: trustme.CA, bundle: Path
 ) -> None:
     bad = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    expired(authority, bad)
+    expired_certificate(authority, bad)
     serves = [secure(certified("127.0.0.1"), to(season))]
-    with listener(lambda connection: serves[0](connection)) as seen, given(f"127.0.0.1:{seen.port}", bundle, **known(season)) as client:
-        stream = of_the_season(season, over, opened, client)
+    with listener(lambda connection: serves[0](connection)) as seen, client_at(f"127.0.0.1:{seen.port}", bundle, **credentials_of(season)) as client:
+        stream = of_the_season(season, game_id, open_stream, client)
         while not isinstance(next(stream), sideline.Update):
             pass
         serves[0] = over_tls(bad, drain)
@@ -161,26 +161,29 @@ def test_a_certificate_that_becomes_bad_ends_a_stream_that_stood(
 
 
 @each_stream
-def test_a_handshake_that_hangs_is_given_up_reported_and_tried_again(opened: Any, bundle: Path) -> None:
+def test_a_handshake_that_hangs_is_given_up_reported_and_tried_again(open_stream: Any, bundle: Path) -> None:
     began = time.monotonic()
-    with listener(drain) as seen, given(f"127.0.0.1:{seen.port}", bundle, timeout=sideline.Timeout(connect=0.3, read=9, total=0.3), max_retries=0) as client:
-        found = losses(opened(client, "g"), 2)
+    with (
+        listener(drain) as seen,
+        client_at(f"127.0.0.1:{seen.port}", bundle, timeout=sideline.Timeout(connect=0.3, read=9, total=0.3), max_retries=0) as client,
+    ):
+        disconnections = losses(open_stream(client, "g"), 2)
         assert seen.connections >= 2
-    assert all("timeout" in loss.reason for loss in found)
-    assert all(loss.retry_at is not None for loss in found)
+    assert all("timeout" in loss.reason for loss in disconnections)
+    assert all(loss.retry_at is not None for loss in disconnections)
     assert time.monotonic() - began < 30
 
 
 @each_stream
-def test_the_silence_limit_ends_a_handshake_that_hangs(opened: Any, bundle: Path) -> None:
-    with listener(drain) as seen, given(f"127.0.0.1:{seen.port}", bundle) as client:
-        assert losses(opened(client, "g", silence_limit=0.3), 1)[0].reason == "no response within 0.3 s"
+def test_the_silence_limit_ends_a_handshake_that_hangs(open_stream: Any, bundle: Path) -> None:
+    with listener(drain) as seen, client_at(f"127.0.0.1:{seen.port}", bundle) as client:
+        assert losses(open_stream(client, "g", silence_limit=0.3), 1)[0].reason == "no response within 0.3 s"
 
 
 @each_stream
 @pytest.mark.parametrize("end", [lambda connection: None, reset, lambda connection: connection.sendall(b"\x16\x03\x03\x00\x7a\x02")])
 def test_a_handshake_that_is_cut_is_reported_and_tried_again(
-    opened: Any, end: Serve, season: sideline.Simulator, over: str, certified: Certified, bundle: Path
+    open_stream: Any, end: Serve, season: sideline.Simulator, game_id: str, certified: Certified, bundle: Path
 ) -> None:
     def cut(connection: socket.socket) -> None:
         connection.recv(65536)
@@ -189,21 +192,24 @@ def test_a_handshake_that_is_cut_is_reported_and_tried_again(
     serves = iter([cut, cut])
     well = secure(certified("127.0.0.1"), to(season))
     with listener(lambda connection: next(serves, well)(connection)) as seen:
-        with given(f"127.0.0.1:{seen.port}", bundle, **known(season), max_retries=0) as client, of_the_season(season, over, opened, client) as stream:
+        with (
+            client_at(f"127.0.0.1:{seen.port}", bundle, **credentials_of(season), max_retries=0) as client,
+            of_the_season(season, game_id, open_stream, client) as stream,
+        ):
             items = list(islice((item for item in stream if not isinstance(item, sideline.live.Recovered)), 5))
     assert [type(item) for item in items] == [sideline.live.Disconnected] * 2 + [sideline.live.Gap, sideline.live.Connected, sideline.Update]
     assert all("handshake" in item.reason or "connection" in item.reason.lower() for item in items[:2])
 
 
 @each_stream
-def test_a_peer_without_tls_is_named(opened: Any, bundle: Path) -> None:
+def test_a_peer_without_tls_is_named(open_stream: Any, bundle: Path) -> None:
     def serve(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         connection.shutdown(socket.SHUT_WR)
         drain(connection)
 
-    with listener(serve) as seen, given(f"127.0.0.1:{seen.port}", bundle) as client:
-        assert "does not speak TLS" in losses(opened(client, "g"), 1)[0].reason
+    with listener(serve) as seen, client_at(f"127.0.0.1:{seen.port}", bundle) as client:
+        assert "does not speak TLS" in losses(open_stream(client, "g"), 1)[0].reason
 
 
 # Proxies.
@@ -212,48 +218,48 @@ def test_a_peer_without_tls_is_named(opened: Any, bundle: Path) -> None:
 @contextmanager
 def between(season: sideline.Simulator, certified: Certified, heads: list[bytes], **more: Any) -> Iterator[Any]:
     """A proxy to a service that only it can reach."""
-    with listener(secure(certified("service.invalid"), to(season, heads))) as tls, listener(to(season, heads)) as bare:
-        with proxy({"service.invalid:443": tls.port, "service.invalid:80": bare.port, "service.invalid": bare.port}, **more) as made:
-            yield made
+    with listener(secure(certified("service.invalid"), to(season, heads))) as tls, listener(to(season, heads)) as plain:
+        with proxy({"service.invalid:443": tls.port, "service.invalid:80": plain.port, "service.invalid": plain.port}, **more) as forwarder:
+            yield forwarder
 
 
 @each_stream
 def test_a_tunnel_carries_a_stream_and_the_proxy_learns_the_host_alone(
-    opened: Any, season: sideline.Simulator, over: str, certified: Certified, bundle: Path
+    open_stream: Any, season: sideline.Simulator, game_id: str, certified: Certified, bundle: Path
 ) -> None:
     heads: list[bytes] = []
-    with between(season, certified, heads, credentials="ann:pw") as made:
-        through = made.address.replace("//", "//ann:pw@")
-        with given("service.invalid", bundle, **known(season), proxy=through) as client:
-            assert first(of_the_season(season, over, opened, client))
-    assert set(made.lines) == {"CONNECT service.invalid:443 HTTP/1.1"}
-    assert all("proxy-authorization" in headers(head) for head in made.heads)
+    with between(season, certified, heads, credentials="ann:pw") as forwarder:
+        through = forwarder.address.replace("//", "//ann:pw@")
+        with client_at("service.invalid", bundle, **credentials_of(season), proxy=through) as client:
+            assert first(of_the_season(season, game_id, open_stream, client))
+    assert set(forwarder.lines) == {"CONNECT service.invalid:443 HTTP/1.1"}
+    assert all("proxy-authorization" in headers(head) for head in forwarder.heads)
     assert all("proxy-authorization" not in headers(head) for head in heads)
-    for unheard in (b"apikey", b"token", b"hmac", season.api_key.encode(), b"/live/"):
-        assert unheard not in made.overheard
+    for secret in (b"apikey", b"token", b"hmac", season.api_key.encode(), b"/live/"):
+        assert secret not in forwarder.overheard
 
 
 @each_stream
 def test_a_forwarding_proxy_gives_the_service_no_credentials_of_its_own(
-    opened: Any, season: sideline.Simulator, over: str, certified: Certified, bundle: Path
+    open_stream: Any, season: sideline.Simulator, game_id: str, certified: Certified, bundle: Path
 ) -> None:
     heads: list[bytes] = []
     plain = {"base_url": "http://service.invalid", "broadcast_base_url": "http://service.invalid", "websocket_url": "ws://service.invalid", "allow_http": True}
-    with between(season, certified, heads, credentials="ann:pw") as made:
-        with given("", bundle, **known(season) | plain, proxy=made.address.replace("//", "//ann:pw@")) as client:
-            assert first(of_the_season(season, over, opened, client))
-    assert all("proxy-authorization" in headers(head) for head in made.heads)
+    with between(season, certified, heads, credentials="ann:pw") as forwarder:
+        with client_at("", bundle, **credentials_of(season) | plain, proxy=forwarder.address.replace("//", "//ann:pw@")) as client:
+            assert first(of_the_season(season, game_id, open_stream, client))
+    assert all("proxy-authorization" in headers(head) for head in forwarder.heads)
     assert all("proxy-authorization" not in headers(head) for head in heads)
 
 
 @each_stream
 @pytest.mark.parametrize("userinfo", ["", "ann:pw-canary@"])
 def test_a_proxy_that_refuses_the_credentials_is_named_with_what_to_do(
-    opened: Any, userinfo: str, season: sideline.Simulator, certified: Certified, bundle: Path
+    open_stream: Any, userinfo: str, season: sideline.Simulator, certified: Certified, bundle: Path
 ) -> None:
-    with between(season, certified, [], credentials="ann:another") as made:
-        with given("service.invalid", bundle, proxy=made.address.replace("//", f"//{userinfo}")) as client:
-            loss = losses(opened(client, "g"), 1)[0]
+    with between(season, certified, [], credentials="ann:another") as forwarder:
+        with client_at("service.invalid", bundle, proxy=forwarder.address.replace("//", f"//{userinfo}")) as client:
+            loss = losses(open_stream(client, "g"), 1)[0]
     assert "the proxy requires authentication (status 407)" in loss.reason
     assert "http://user:password@host:port" in loss.reason
     assert "canary" not in repr(loss)
@@ -274,10 +280,10 @@ LYING: dict[str, tuple[tuple[Any, ...], str]] = {
 
 @each_stream
 @pytest.mark.parametrize("lie", LYING)
-def test_a_proxy_that_lies_is_named_and_nothing_of_it_is_an_update(opened: Any, lie: str, bundle: Path) -> None:
-    said, text = LYING[lie]
-    with listener(saying(*said)) as seen, given("service.invalid", bundle, proxy=f"http://127.0.0.1:{seen.port}", max_retries=0) as client:
-        with opened(client, "g") as stream:
+def test_a_proxy_that_lies_is_named_and_nothing_of_it_is_an_update(open_stream: Any, lie: str, bundle: Path) -> None:
+    script, text = LYING[lie]
+    with listener(saying(*script)) as seen, client_at("service.invalid", bundle, proxy=f"http://127.0.0.1:{seen.port}", max_retries=0) as client:
+        with open_stream(client, "g") as stream:
             items = [next(stream) for _ in range(2)]
             assert stream.stats.updates == 0
     assert [type(item) for item in items] == [sideline.live.Disconnected] * 2
@@ -287,14 +293,14 @@ def test_a_proxy_that_lies_is_named_and_nothing_of_it_is_an_update(opened: Any, 
 
 
 @each_stream
-def test_a_proxy_with_a_certificate_of_its_own_making_reads_nothing(opened: Any, bundle: Path) -> None:
+def test_a_proxy_with_a_certificate_of_its_own_making_reads_nothing(open_stream: Any, bundle: Path) -> None:
     """A proxy that terminates TLS, as in some networks, is refused unless its certificate authority is trusted."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("service.invalid").configure_cert(context)
     heads: list[bytes] = []
-    with listener(over_tls(context, answering(heads))) as inside, proxy({"service.invalid:443": inside.port}) as made:
-        with given("service.invalid", bundle, proxy=made.address) as client:
-            _, error = until_it_ends(opened(client, "g"))
+    with listener(over_tls(context, answering(heads))) as inside, proxy({"service.invalid:443": inside.port}) as forwarder:
+        with client_at("service.invalid", bundle, proxy=forwarder.address) as client:
+            _, error = until_it_ends(open_stream(client, "g"))
     assert "UnknownIssuer" in str(error)
     assert heads == []
 
@@ -304,7 +310,7 @@ def test_a_proxy_with_a_certificate_of_its_own_making_reads_nothing(opened: Any,
 
 @pytest.mark.parametrize("place", ["https://far.invalid{}", "http://127.0.0.1:{port}{}", "//far.invalid{}"])
 @each_stream
-def test_a_redirect_to_a_foreign_host_is_not_followed(opened: Any, place: str) -> None:
+def test_a_redirect_to_a_foreign_host_is_not_followed(open_stream: Any, place: str) -> None:
     elsewhere: list[bytes] = []
     with listener(answering(elsewhere)) as other:
 
@@ -317,13 +323,13 @@ def test_a_redirect_to_a_foreign_host_is_not_followed(opened: Any, place: str) -
             plain = f"http://127.0.0.1:{seen.port}"
             addresses = {"base_url": plain, "broadcast_base_url": plain, "websocket_url": plain.replace("http", "ws")}
             with sideline.Client(username="ann", secret="secret-canary", api_key=KEY, **addresses) as client:
-                loss = losses(opened(client, "g"), 1)[0]
+                loss = losses(open_stream(client, "g"), 1)[0]
     assert elsewhere == []
     assert loss.status == 302
     assert "canary" not in repr(loss)
 
 
-# What lies in the client already.
+# Messages that the client has already buffered.
 
 
 def test_messages_received_with_the_upgrade_response_need_no_further_byte() -> None:
@@ -332,9 +338,9 @@ def test_messages_received_with_the_upgrade_response_need_no_further_byte() -> N
     def serve(connection: socket.socket) -> None:
         key = headers(read_head(connection))["sec-websocket-key"]
         accept = base64.b64encode(hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest()).decode()
-        answer = f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
+        response = f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
         texts = [b'{"seq":%d}' % seq for seq in range(1, 101)]
-        connection.sendall(answer.encode() + b"".join(bytes([0x81, len(text)]) + text for text in texts))
+        connection.sendall(response.encode() + b"".join(bytes([0x81, len(text)]) + text for text in texts))
         drain(connection)
 
     with listener(serve) as seen, sideline.Client(websocket_url=f"ws://127.0.0.1:{seen.port}") as client:
