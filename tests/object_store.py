@@ -34,7 +34,7 @@ class Bucket:
     @property
     def objects(self) -> dict[str, bytes]:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket="bucket")
-        names = [found["Key"] for page in pages for found in page.get("Contents", ())]
+        names = [entry["Key"] for page in pages for entry in page.get("Contents", ())]
         return {name: self.client.get_object(Bucket="bucket", Key=name)["Body"].read() for name in names}
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
@@ -57,9 +57,9 @@ class _Handler(moto.MotoRequestHandler):
 @contextmanager
 def bucket() -> Iterator[Bucket]:
     """The bucket `s3://bucket`, for as long as a block lasts."""
-    made = Bucket()
-    server = make_server("127.0.0.1", 0, made, threaded=True, request_handler=_Handler)
-    made.options = {
+    store = Bucket()
+    server = make_server("127.0.0.1", 0, store, threaded=True, request_handler=_Handler)
+    store.options = {
         "aws_endpoint_url": f"http://127.0.0.1:{server.port}",
         "aws_access_key_id": KEY,
         "aws_secret_access_key": SECRET,
@@ -69,11 +69,11 @@ def bucket() -> Iterator[Bucket]:
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        given = {name: value for name, value in made.options.items() if name.startswith("aws_") and "key" in name}
-        made.client = boto3.client("s3", region_name="us-east-1", endpoint_url=made.options["aws_endpoint_url"], **given)
-        made.client.create_bucket(Bucket="bucket")
-        yield made
-        made.client.close()
+        credentials = {name: value for name, value in store.options.items() if name.startswith("aws_") and "key" in name}
+        store.client = boto3.client("s3", region_name="us-east-1", endpoint_url=store.options["aws_endpoint_url"], **credentials)
+        store.client.create_bucket(Bucket="bucket")
+        yield store
+        store.client.close()
     finally:
         server.shutdown()
         thread.join()

@@ -47,13 +47,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def until(met: Callable[[], Any], what: str) -> Any:
+def until(condition: Callable[[], Any], description: str) -> Any:
     end = time.monotonic() + PATIENCE
-    while not (found := met()):
+    while not (value := condition()):
         if time.monotonic() > end:
-            raise TimeoutError(what)
+            raise TimeoutError(description)
         time.sleep(0.05)
-    return found
+    return value
 
 
 class Cluster:
@@ -63,27 +63,27 @@ class Cluster:
         self.folder, self.worker_environ = folder, worker_environ
         self.port, self.page = free_port(), free_port()
         self.address = f"spark://127.0.0.1:{self.port}"
-        self.started: list[subprocess.Popen[bytes]] = []
+        self.processes: list[subprocess.Popen[bytes]] = []
         master = ("--host", "127.0.0.1", "--port", str(self.port), "--webui-port", str(self.page))
         self.start("org.apache.spark.deploy.master.Master", *master, environ={})
-        until(self.answers, "the master answers")
+        until(self.read_page, "the master answers")
         self.workers = [self.start_worker() for _ in range(2)]
 
     def start(self, name: str, *arguments: str, environ: dict[str, str]) -> subprocess.Popen[bytes]:
         clean = {key: value for key, value in os.environ.items() if not key.startswith("SIDELINE_")}
-        own = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(self.folder / "work"), "SPARK_HOME": str(HOME)}
+        settings = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(self.folder / "work"), "SPARK_HOME": str(HOME)}
         with (self.folder / f"{len(self.started)}.log").open("wb") as log:
             process = subprocess.Popen(
-                [str(HOME / "bin" / "spark-class"), name, *arguments], stdout=log, stderr=log, env={**clean, **own, **environ}, start_new_session=True
+                [str(HOME / "bin" / "spark-class"), name, *arguments], stdout=log, stderr=log, env={**clean, **settings, **environ}, start_new_session=True
             )
-        self.started.append(process)
+        self.processes.append(process)
         return process
 
     def start_worker(self) -> subprocess.Popen[bytes]:
         arguments = ("--host", "127.0.0.1", "--cores", "1", "--memory", "600m", "--webui-port", str(free_port()), self.address)
         return self.start("org.apache.spark.deploy.worker.Worker", *arguments, environ=self.worker_environ)
 
-    def answers(self) -> str | None:
+    def read_page(self) -> str | None:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.page}/json/", timeout=5) as response:
                 return str(response.read().decode())
@@ -103,7 +103,7 @@ class Cluster:
         self.workers[1] = self.start_worker()
 
     def close(self) -> None:
-        for process in reversed(self.started):
+        for process in reversed(self.processes):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -145,30 +145,30 @@ def session(cluster: Cluster, events: Path) -> Iterator[SparkSession]:
         spark.stop()
 
 
-class Timed:
+class RequestTimes:
     """When each request arrived."""
 
     def __init__(self, service: Service) -> None:
         self.at: list[float] = []
         add = service.requests.add
 
-        def timed(request: Any) -> None:
+        def add_with_time(request: Any) -> None:
             self.at.append(time.monotonic())
             add(request)
 
-        service.requests.add = timed  # type: ignore[method-assign]
+        service.requests.add = add_with_time  # type: ignore[method-assign]
 
     def most_within(self, seconds: float) -> int:
         return max(sum(first <= other < first + seconds for other in self.at[place:]) for place, first in enumerate(self.at))
 
 
-def same(frame: DataFrame, eager: sideline.Table) -> None:
+def assert_equal(frame: DataFrame, eager: sideline.Table) -> None:
     """Row for row, in the order of the plan."""
     target = arrow_schema(eager.name, None).remove_metadata()
     target = pa.schema([field.remove_metadata() for field in target])
-    found, expected = frame.toArrow().cast(target), eager.to_arrow().cast(target)
-    assert found.num_rows == expected.num_rows > 0, (found.num_rows, expected.num_rows)
-    assert found.equals(expected), f"{eager.name} differs"
+    actual, expected = frame.toArrow().cast(target), eager.to_arrow().cast(target)
+    assert actual.num_rows == expected.num_rows > 0, (actual.num_rows, expected.num_rows)
+    assert actual.equals(expected), f"{eager.name} differs"
 
 
 def whole(plan: sideline.Plan, client: sideline.Client) -> sideline.Table:
@@ -192,12 +192,12 @@ def parts_are_the_whole(spark: SparkSession, service: Service, client: sideline.
     for table in TABLES:
         plan = client.plan(table, **RANGE)
         eager = whole(plan, client)
-        same(sideline.spark.read(spark, plan, parts=5), eager)
-        same(load(spark, table), eager)
+        assert_equal(sideline.spark.read(spark, plan, parts=5), eager)
+        assert_equal(load(spark, table), eager)
     sessions = [unit.session_id for unit in client.plan("locations", **RANGE)._units]
     plan = client.plan("locations", **RANGE).only(session_ids=sessions[:20])
     assert len({unit.session_id for unit in plan._units}) == 20
-    same(sideline.spark.read(spark, plan), whole(plan, client))
+    assert_equal(sideline.spark.read(spark, plan), whole(plan, client))
 
 
 def a_frame_is_right_however_it_is_used(spark: SparkSession, service: Service, client: sideline.Client) -> None:
@@ -205,10 +205,10 @@ def a_frame_is_right_however_it_is_used(spark: SparkSession, service: Service, c
     count = len(service.truth()["shots"])
     session_id = service.season.sessions()[0][1].id
     of_session = len(service.truth(session_ids=[session_id])["shots"])
-    one = frame.filter(F.col("session_id") == session_id)
-    assert (one.count(), frame.count(), one.union(frame).count(), frame.union(one).count()) == (of_session, count, count + of_session, count + of_session)
+    part = frame.filter(F.col("session_id") == session_id)
+    assert (part.count(), frame.count(), part.union(frame).count(), frame.union(part).count()) == (of_session, count, count + of_session, count + of_session)
     rest = frame.filter(F.col("session_id") != session_id)
-    assert one.union(rest).count() == frame.filter("points >= 0").count() == count
+    assert part.union(rest).count() == frame.filter("points >= 0").count() == count
     assert frame.join(frame.select("session_id", "player_id").distinct(), ["session_id", "player_id"]).count() == count
 
 
@@ -222,12 +222,12 @@ def an_executor_is_killed(spark: SparkSession, service: Service, client: sidelin
         until(lambda: len(service.requests) >= in_flight, "the job asks")
         cluster.kill_an_executor()
 
-    # It may have been between two tasks: then nothing was requested again.
+    # If the executor was between two tasks, no request is repeated.
     for _ in range(5):
         service.requests.clear()
         killer = threading.Thread(target=kill)
         killer.start()
-        same(sideline.spark.read(spark, plan, parts=8), eager)
+        assert_equal(sideline.spark.read(spark, plan, parts=8), eager)
         killer.join()
         if len(service.requests) > len(plan):
             break
@@ -235,24 +235,24 @@ def an_executor_is_killed(spark: SparkSession, service: Service, client: sidelin
         raise AssertionError("no kill lost anything")
     service.faults.remove(slow)
     cluster.restart_a_worker()
-    same(sideline.spark.read(spark, plan, parts=8), eager)
+    assert_equal(sideline.spark.read(spark, plan, parts=8), eager)
 
 
 def the_rate_is_held_together(spark: SparkSession, service: Service, client: sideline.Client) -> None:
-    with sideline.Client(requests_per_second=40) as limited:
-        plan = limited.plan("shots", **RANGE)
+    with sideline.Client(requests_per_second=40) as slow_client:
+        plan = slow_client.plan("shots", **RANGE)
     eager = whole(plan, client)
     until(lambda: spark.sparkContext.defaultParallelism == 2, "both workers are there")
     add = service.requests.add
-    clock = Timed(service)
+    clock = RequestTimes(service)
     try:
-        same(sideline.spark.read(spark, plan, parts=6), eager)
+        assert_equal(sideline.spark.read(spark, plan, parts=6), eager)
     finally:
         service.requests.add = add  # type: ignore[method-assign]
     # Each process may begin with one at once.
-    most = clock.most_within(1.0)
-    print(f"    {len(clock.at)} requests in {clock.at[-1] - clock.at[0]:.1f} s, at most {most} within a second")
-    assert most <= 44 + 2, most
+    peak = clock.most_within(1.0)
+    print(f"    {len(clock.at)} requests in {clock.at[-1] - clock.at[0]:.1f} s, at most {peak} within a second")
+    assert peak <= 44 + 2, peak
 
 
 def trouble_is_overcome(spark: SparkSession, service: Service, client: sideline.Client) -> None:
@@ -260,24 +260,24 @@ def trouble_is_overcome(spark: SparkSession, service: Service, client: sideline.
     eager = whole(plan, client)
     counter = iter(range(10**9))
     busy = service.faults.add("stats", when=lambda _: next(counter) % 5 == 0, status=503)
-    many = service.faults.add("stats", when=lambda _: next(counter) % 7 == 0, status=429, headers={"Retry-After": "0"})
-    same(sideline.spark.read(spark, plan, parts=4), eager)
-    assert busy.count and many.count
+    occasional = service.faults.add("stats", when=lambda _: next(counter) % 7 == 0, status=429, headers={"Retry-After": "0"})
+    assert_equal(sideline.spark.read(spark, plan, parts=4), eager)
+    assert busy.count and occasional.count
     service.faults.clear()
 
 
 def a_hole_fails_a_read_and_is_a_row_of_bodies(spark: SparkSession, service: Service, client: sideline.Client) -> None:
     plan = client.plan("player_stats", **RANGE)
-    lost = plan._units[3].session_id
-    service.faults.add("stats", path=str(lost), status=404, body={"status": 404, "message": "Invalid id"})
+    lost_session = plan._units[3].session_id
+    service.faults.add("stats", path=str(lost_session), status=404, body={"status": 404, "message": "Invalid id"})
     for frame in (sideline.spark.read(spark, plan), load(spark, "player_stats")):
-        assert f"session {lost}" in (said := failure(frame)) and "IncompleteBatch" in said, said
+        assert f"session {lost_session}" in (message := failure(frame)) and "IncompleteBatch" in message, message
     bodies = sideline.spark.fetch_bodies(spark, plan).persist()
     assert {row["status"]: row["count"] for row in bodies.groupBy("status").count().collect()} == {"fetched": len(plan) - 1, "missing": 1}
     service.requests.clear()
     rows = sideline.spark.decode(bodies, "player_stats")
-    assert rows.count() == len([row for row in service.truth()["player_stats"] if row["session_id"] != lost])
-    assert [row["session_id"] for row in bodies.filter("status = 'missing'").collect()] == [lost]
+    assert rows.count() == len([row for row in service.truth()["player_stats"] if row["session_id"] != lost_session])
+    assert [row["session_id"] for row in bodies.filter("status = 'missing'").collect()] == [lost_session]
     assert len(service.requests) == 0
     bodies.unpersist()
     service.faults.clear()
@@ -286,7 +286,7 @@ def a_hole_fails_a_read_and_is_a_row_of_bodies(spark: SparkSession, service: Ser
 def the_simulator_is_read_too(spark: SparkSession, simulator: sideline.Simulator) -> None:
     with simulator.client() as client:
         plan = client.plan("possession_events", start="2026-11-01", end="2026-12-01")
-        same(sideline.spark.read(spark, plan), whole(plan, client))
+        assert_equal(sideline.spark.read(spark, plan), whole(plan, client))
 
 
 def no_secret_is_shown(spark: SparkSession, plan: sideline.Plan, secrets: list[str], events: Path, folder: Path) -> None:
@@ -309,8 +309,8 @@ def no_secret_is_shown(spark: SparkSession, plan: sideline.Plan, secrets: list[s
     for path in [*events.rglob("*"), *folder.glob("*.log"), *(folder / "work").rglob("std*")]:
         if path.is_file():
             texts[str(path)] = path.read_text(encoding="utf-8", errors="replace")
-    shown = [name for name, text in texts.items() if any(secret in text for secret in secrets)]
-    assert not shown, shown
+    leaking_files = [name for name, text in texts.items() if any(secret in text for secret in secrets)]
+    assert not leaking_files, leaking_files
     assert any("events" in name for name in texts)
     for option in ("secret", "api_key", "SIDELINE_SECRET", "token"):
         assert "SIDELINE_SECRET" in failure_of_load(spark, option)
@@ -357,24 +357,24 @@ def main() -> None:
         cluster = Cluster(folder, {"SIDELINE_SECRET": service.secret, "SIDELINE_BASE_URL": "http://127.0.0.1:9", "SIDELINE_USERNAME": "nobody"})
         began = time.monotonic()
 
-        def check(of: Callable[..., None], *arguments: Any) -> None:
+        def check(step: Callable[..., None], *arguments: Any) -> None:
             service.requests.clear()
             start = time.monotonic()
-            of(*arguments)
-            print(f"ok  {of.__name__.replace('_', ' ')} ({time.monotonic() - start:.0f} s)", flush=True)
+            step(*arguments)
+            print(f"ok  {step.__name__.replace('_', ' ')} ({time.monotonic() - start:.0f} s)", flush=True)
 
         try:
             with session(cluster, events) as spark, sideline.Client() as client:
                 print(f"Spark {spark.version}, {spark.sparkContext.defaultParallelism} tasks at once ({time.monotonic() - began:.0f} s)", flush=True)
                 check(an_executor_is_killed, spark, service, client, cluster)
-                for of in (
+                for step in (
                     parts_are_the_whole,
                     a_frame_is_right_however_it_is_used,
                     trouble_is_overcome,
                     a_hole_fails_a_read_and_is_a_row_of_bodies,
                     the_rate_is_held_together,
                 ):
-                    check(of, spark, service, client)
+                    check(step, spark, service, client)
                 secrets = [service.secret, service.api_key]
                 check(no_secret_is_shown, spark, client.plan("shots", **RANGE), secrets, events, folder)
         finally:

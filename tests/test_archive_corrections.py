@@ -28,7 +28,7 @@ def league() -> Iterator[sideline.Simulator]:
 
 
 @pytest.fixture(scope="module")
-def asks(league: sideline.Simulator) -> Iterator[sideline.Client]:
+def league_client(league: sideline.Simulator) -> Iterator[sideline.Client]:
     with league.client() as client:
         yield client
 
@@ -46,50 +46,50 @@ def lines(client: sideline.Client, sessions: list[str]) -> dict[Line, tuple[floa
 
 
 @pytest.mark.timeout(600)
-def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
-    archive = archive_of(asks, tmp_path)
+def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_path: Path, league: sideline.Simulator, league_client: sideline.Client) -> None:
+    archive = archive_of(league_client, tmp_path)
     archive.sync(**WINTER, tables=CORRECTED).raise_if_incomplete()
     assert archive.corrections().num_rows == 0
-    unchanged = {name: sorted_rows(archive.to_arrow(name)) for name in CORRECTED}
-    over = sorted(row["game_id"] for row in ledger(archive) if row["operation"] == "game" and row["final"])
-    sessions = [row["session_id"] for row in archive.scan("sessions").collect().to_dicts() if row["game_id"] in over]
-    before = lines(asks, sessions)
+    original = {name: sorted_rows(archive.to_arrow(name)) for name in CORRECTED}
+    final_games = sorted(row["game_id"] for row in ledger(archive) if row["operation"] == "game" and row["final"])
+    sessions = [row["session_id"] for row in archive.scan("sessions").collect().to_dicts() if row["game_id"] in final_games]
+    before = lines(league_client, sessions)
     start = datetime.now(UTC)
 
     dice = random.Random(3)
     of_game = {row["session_id"]: row["game_id"] for row in archive.scan("sessions").collect().to_dicts()}
     possible = sorted({(of_game[session], player, stat) for session, player, _ in before for stat in STATS})
-    chosen = dice.sample(possible, 200)
-    for game, player, stat in chosen[:100]:
+    sample = dice.sample(possible, 200)
+    for game, player, stat in sample[:100]:
         league.correct(game, player, stat, 1)
     archive.sync(**WINTER, tables=CORRECTED, correction_window=None).raise_if_incomplete()
     middle = datetime.now(UTC)
     half = {name: sorted_rows(archive.to_arrow(name)) for name in CORRECTED}
-    for game, player, stat in chosen[100:]:
+    for game, player, stat in sample[100:]:
         league.correct(game, player, stat, 2)
     report = archive.sync(**WINTER, tables=CORRECTED, correction_window=None)
-    after = lines(asks, sessions)
+    after = lines(league_client, sessions)
 
-    changed = {key: (before.get(key), after[key]) for key in after if key not in before or before[key][0] != after[key][0]}
-    assert len(changed) == 200
-    told = archive.corrections()
-    assert told.num_rows == 200
-    for row in told.to_dicts():
-        was, now = changed.pop((row["session_id"], row["player_id"], json.loads(row["key"])["stat"]))
+    changes = {key: (before.get(key), after[key]) for key in after if key not in before or before[key][0] != after[key][0]}
+    assert len(changes) == 200
+    corrections_table = archive.corrections()
+    assert corrections_table.num_rows == 200
+    for row in corrections_table.to_dicts():
+        old, now = changes.pop((row["session_id"], row["player_id"], json.loads(row["key"])["stat"]))
         assert (row["table"], row["field"]) == ("player_stats", "value")
         assert row["game_id"] == of_game[row["session_id"]]
-        assert row["old"] == (None if was is None else json.dumps(was[0]))
+        assert row["old"] == (None if old is None else json.dumps(old[0]))
         assert row["new"] == json.dumps(now[0])
-        assert was is None or was[1] == row["old_version"] or row["seen_at"] > middle
+        assert old is None or old[1] == row["old_version"] or row["seen_at"] > middle
         assert row["new_version"] is not None
         assert start - timedelta(milliseconds=1) <= row["seen_at"]
-    assert changed == {}
+    assert changes == {}
     assert report.corrections.num_rows == archive.corrections(since=middle).num_rows == 100
     assert archive.as_of(middle).scan("corrections").collect().height == 100
 
-    for when, snapshot in ((start, unchanged), (middle, half)):
-        then = {name: sorted_rows(archive.as_of(when).to_arrow(name)) for name in CORRECTED}
-        assert same(snapshot, then) == []
+    for when, snapshot in ((start, original), (middle, half)):
+        past_rows = {name: sorted_rows(archive.as_of(when).to_arrow(name)) for name in CORRECTED}
+        assert same(snapshot, past_rows) == []
     now = datetime.now(UTC)
     assert same(half, {name: sorted_rows(archive.to_arrow(name)) for name in CORRECTED}) != []
     current = contents(archive, CORRECTED)
@@ -97,25 +97,28 @@ def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_
     for name in CORRECTED:
         without = OWN_TIMES if name == "players" else ()
         assert sorted_rows(archive.as_of(now).to_arrow(name), without) == current[name]
-        assert sorted_rows(archive.as_of(start).to_arrow(name)) == unchanged[name]
+        assert sorted_rows(archive.as_of(start).to_arrow(name)) == original[name]
         assert archive.as_of(start - timedelta(days=1)).scan(name).collect().is_empty()
 
 
-def test_a_value_that_goes_and_comes_back_is_two_corrections(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
-    archive = archive_of(asks, tmp_path)
+def test_a_value_that_goes_and_comes_back_is_two_corrections(tmp_path: Path, league: sideline.Simulator, league_client: sideline.Client) -> None:
+    archive = archive_of(league_client, tmp_path)
     game = league.games[0]["event_id"]
     archive.sync(game_ids=[game], tables=CORRECTED)
     rebounds = archive.scan("player_stats").filter(game_id=game, stat="REB", is_team_total=False).collect()
     by_player = rebounds.group_by("player_id", maintain_order=True).len()
-    # In each session, so that a correction changes a value that is there.
+    # In each session, so that a correction changes an existing value.
     player = by_player.filter(by_player["len"] == rebounds["session_id"].n_unique())["player_id"][0]
     times = []
     for delta in (1, -1):
         times.append(datetime.now(UTC))
         league.correct(game, player, "REB", delta)
         archive.sync(game_ids=[game], tables=CORRECTED, correction_window=None)
-    told = archive.corrections().to_dicts()
-    assert [(row["old"], row["new"]) for row in told] == [(told[0]["old"], told[0]["new"]), (told[0]["new"], told[0]["old"])]
+    corrected_rows = archive.corrections().to_dicts()
+    assert [(row["old"], row["new"]) for row in corrected_rows] == [
+        (corrected_rows[0]["old"], corrected_rows[0]["new"]),
+        (corrected_rows[0]["new"], corrected_rows[0]["old"]),
+    ]
     seen = [archive.as_of(when).scan("player_stats").filter(player_id=player, stat="REB").collect()["value"].sum() for when in times]
     assert seen[1] == seen[0] + 1
     assert archive.scan("player_stats").filter(player_id=player, stat="REB").collect()["value"].sum() == seen[0]
@@ -129,10 +132,10 @@ def test_a_teams_total_is_reported_where_its_players_do_not_explain_it() -> None
     def line(player: int, value: float, stat: str = "REB") -> dict[str, object]:
         return row(player_id=player, is_team_total=player == 0, stat=stat, value=value)
 
-    explained = corrections("player_stats", [line(0, 9.0), line(5, 4.0)], [line(0, 10.0), line(5, 5.0)])
-    assert [(one["player_id"], one["old"], one["new"]) for one in explained] == [(5, "4.0", "5.0")]
-    own = corrections("player_stats", [line(0, 9.0), line(5, 4.0)], [line(0, 10.0), line(5, 4.0)])
-    assert [(one["player_id"], one["old"], one["new"]) for one in own] == [(0, "9.0", "10.0")]
+    rows = corrections("player_stats", [line(0, 9.0), line(5, 4.0)], [line(0, 10.0), line(5, 5.0)])
+    assert [(row["player_id"], row["old"], row["new"]) for row in rows] == [(5, "4.0", "5.0")]
+    rows = corrections("player_stats", [line(0, 9.0), line(5, 4.0)], [line(0, 10.0), line(5, 4.0)])
+    assert [(row["player_id"], row["old"], row["new"]) for row in rows] == [(0, "9.0", "10.0")]
     score = corrections("player_stats", [line(0, 9.0, "TEAM_SCORE")], [line(0, 10.0, "TEAM_SCORE")])
     assert score == []
 
@@ -143,10 +146,10 @@ def test_a_place_that_moved_is_a_correction_and_a_version_alone_is_none() -> Non
 
     old = [shot(1, 10.0, 3), shot(1, 20.0, 3), shot(2, 30.0, 3)]
     assert corrections("shots", old, [shot(1, 10.0, 4), shot(1, 20.0, 4), shot(2, 30.0, 4)]) == []
-    [moved] = corrections("shots", old, [shot(1, 20.0, 4), shot(1, 11.0, 4), shot(2, 30.0, 4)])
-    assert (moved["field"], moved["old"], moved["new"], moved["old_version"], moved["new_version"]) == ("player_x", "10.0", "11.0", 3, 4)
-    [gone] = corrections("shots", old, old[:2])
-    assert (gone["field"], gone["new"], json.loads(gone["key"])) == ("row", None, {"occurred_at": 2})
+    [move] = corrections("shots", old, [shot(1, 20.0, 4), shot(1, 11.0, 4), shot(2, 30.0, 4)])
+    assert (move["field"], move["old"], move["new"], move["old_version"], move["new_version"]) == ("player_x", "10.0", "11.0", 3, 4)
+    [removal] = corrections("shots", old, old[:2])
+    assert (removal["field"], removal["new"], json.loads(removal["key"])) == ("row", None, {"occurred_at": 2})
 
 
 def test_a_correction_shows_texts_as_they_are_written() -> None:

@@ -106,15 +106,15 @@ def plain_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
 
 def differences(archive: sideline.Archive, address: str, tables: Sequence[str] = (*TABLES, "coverage", "corrections")) -> list[str]:
     """The tables whose rows are not the archive's."""
-    found = []
+    different = []
     with open_target(Address(address)) as target:
         for name in tables:
             rows = target.read(f'select * from "{name}"')
             # A box score's columns are added when they come.
             expected = deliverable(name, archive.to_arrow(name), lambda *problem: pytest.fail(sentence(*problem)), is_postgresql=target.is_postgresql)
             if plain_rows(rows.select(expected.column_names)) != plain_rows(expected):
-                found.append(name)
-    return found
+                different.append(name)
+    return different
 
 
 @pytest.fixture
@@ -125,13 +125,13 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[in
     def watch(name: str) -> None:
         original = getattr(Target, name)
 
-        def watched(self: Target, *given: Any) -> Any:
+        def execute(self: Target, *arguments: Any) -> Any:
             state["count"][0] += 1
             if state["count"][0] == state["at"]:
                 raise Killed
-            return original(self, *given)
+            return original(self, *arguments)
 
-        monkeypatch.setattr(Target, name, watched)
+        monkeypatch.setattr(Target, name, execute)
 
     watch("run")
     watch("add")
@@ -150,23 +150,23 @@ def test_each_change_arrives_once_whenever_exports_are_killed(
     league: Service, archive: sideline.Archive, target: str, killed_at: Callable[[int | None], list[int]]
 ) -> None:
     dice = random.Random(4)
-    counted = killed_at(None)
+    statement_count = killed_at(None)
     first = archive.export(target)
     assert first.units > 10
     assert first.rows["stat_events"] > 0
     assert differences(archive, target) == []
-    again = archive.export(target)
-    assert again.units == 0
-    assert sum(again.rows[name] for name in TABLES) == 0
+    report = archive.export(target)
+    assert report.units == 0
+    assert sum(report.rows[name] for name in TABLES) == 0
     for _ in range(NIGHTS):
         for name in dice.sample(sorted(league.change.all), 3):
             league.change.all[name]()
         archive.sync(**SPAN, tables=["events", "games", "players", "player_stats", "possessions", "shots"])
         for _ in range(2):
-            killed_at(dice.randint(1, max(counted[0], 4)))
+            killed_at(dice.randint(1, max(statement_count[0], 4)))
             with suppress(Killed):
                 archive.export(target)
-        counted = killed_at(None)
+        statement_count = killed_at(None)
         archive.export(target)
         assert differences(archive, target) == []
 
@@ -358,7 +358,7 @@ def test_the_command_resumes_after_a_real_kill(league: Service, archive: sidelin
         child.send_signal(signal.SIGKILL)
         child.wait()
     for attempt in range(20):
-        # A server takes a moment to notice that its client is gone.
+        # A server notices only after a moment that its client has ended.
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         if done.returncode == 0:
             break

@@ -22,34 +22,34 @@ def test_a_player_who_leaves_and_comes_back_has_three_stints(tmp_path: Path) -> 
         client = sideline.Client(**service.client_options())
         archive = sideline.Archive(tmp_path / "season", client)
 
-        def synced() -> datetime:
+        def sync_later() -> datetime:
             archive.sync(start="2027-02-01", end="2027-03-02", tables=["players"], on_error="keep", progress=False)
             return service.time
 
         home, away, _ = service.season.teams
         player = service.season.roster(home.id)[0].id
-        begun = synced()
+        start = sync_later()
         service.advance(timedelta(days=1))
         service.change.all["trade_player"](player, away.id)
-        left = synced()
+        left = sync_later()
         service.advance(timedelta(days=1))
         service.change.all["trade_player"](player, home.id)
-        back = synced()
-        found = archive.players()
-        assert found.name == "players" and found.column_names[-3:] == ["team_name", "listed_from", "listed_until"]
-        own = [row for row in found.to_dicts() if row["player_id"] == player]
-        assert [(row["team_id"], row["team_name"], row["listed_from"], row["listed_until"]) for row in own] == [
-            (home.id, home.name, begun, left),
+        back = sync_later()
+        table = archive.players()
+        assert table.name == "players" and table.column_names[-3:] == ["team_name", "listed_from", "listed_until"]
+        player_rows = [row for row in table.to_dicts() if row["player_id"] == player]
+        assert [(row["team_id"], row["team_name"], row["listed_from"], row["listed_until"]) for row in player_rows] == [
+            (home.id, home.name, start, left),
             (away.id, away.name, left, back),
             (home.id, home.name, back, None),
         ]
-        stays = [row for row in found.to_dicts() if row["player_id"] != player]
-        assert {(row["listed_from"], row["listed_until"]) for row in stays} == {(begun, None)}
-        for at, team in ((begun, home), (left - timedelta(seconds=1), home), (left, away), (back, home)):
+        stays = [row for row in table.to_dicts() if row["player_id"] != player]
+        assert {(row["listed_from"], row["listed_until"]) for row in stays} == {(start, None)}
+        for at, team in ((start, home), (left - timedelta(seconds=1), home), (left, away), (back, home)):
             now = pl.DataFrame(archive.players(as_of=at))
             assert now.filter(player_id=player)["team_id"].to_list() == [team.id]
             assert now["player_id"].n_unique() == now.height == len(stays) + 1
-        assert archive.players(as_of=begun - timedelta(seconds=1)).num_rows == 0
+        assert archive.players(as_of=start - timedelta(seconds=1)).num_rows == 0
         client.close()
 
 

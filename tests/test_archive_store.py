@@ -22,7 +22,7 @@ import sideline
 
 duckdb = library("duckdb")
 
-FEW = ("events", "player_stats", "possessions", "shots")
+FEW_TABLES = ("events", "player_stats", "possessions", "shots")
 """What the tests sync: each table takes its time."""
 
 
@@ -37,7 +37,7 @@ def one_game(season: sideline.Simulator, tmp_path_factory: pytest.TempPathFactor
     """The folder of an archive of one game: it is copied and never written."""
     folder = tmp_path_factory.mktemp("archives") / "season"
     with season.client() as client:
-        sideline.Archive(folder, client).sync(game_ids=[season.games[0]["event_id"]], tables=FEW)
+        sideline.Archive(folder, client).sync(game_ids=[season.games[0]["event_id"]], tables=FEW_TABLES)
     return folder
 
 
@@ -66,18 +66,18 @@ READS: dict[str, Callable[[sideline.Archive], Any]] = {
 @pytest.mark.parametrize("read", READS)
 def test_a_cut_file_is_an_error_that_names_rebuild(read: str, archive: sideline.Archive, season: sideline.Simulator, tmp_path: Path) -> None:
     if read == "compact":  # of one file there is nothing to join
-        archive.sync(game_ids=[season.games[1]["event_id"]], tables=FEW)
+        archive.sync(game_ids=[season.games[1]["event_id"]], tables=FEW_TABLES)
     rows = archive.scan("shots").collect()
     file = a_file(tmp_path, "shots")
-    whole = file.read_bytes()
-    for size in (len(whole) // 2, len(whole) - 3, 10, 0, None):
+    content = file.read_bytes()
+    for size in (len(content) // 2, len(content) - 3, 10, 0, None):
         if size is None:
             file.unlink()
         else:
-            file.write_bytes(whole[:size])
-        with pytest.raises(sideline.DecodeError, match=r"archive.rebuild\('shots'\) restores the table") as caught:
+            file.write_bytes(content[:size])
+        with pytest.raises(sideline.DecodeError, match=r"archive.rebuild\('shots'\) restores the table") as excinfo:
             READS[read](archive)
-        assert str(file) in str(caught.value)
+        assert str(file) in str(excinfo.value)
     assert archive.scan("possessions").collect().height > 0
     archive.rebuild("shots")
     assert archive.scan("shots").collect().sort(rows.columns[:5]).equals(rows.sort(rows.columns[:5]))
@@ -103,15 +103,15 @@ EAGER_READS: dict[str, Callable[[sideline.Archive], Any]] = {
 def test_a_file_damaged_at_its_own_length_is_an_error_that_names_rebuild(
     read: str, archive: sideline.Archive, season: sideline.Simulator, tmp_path: Path
 ) -> None:
-    archive.sync(game_ids=[season.games[1]["event_id"]], tables=FEW)
+    archive.sync(game_ids=[season.games[1]["event_id"]], tables=FEW_TABLES)
     expected = archive.to_arrow("shots")
     file = a_file(tmp_path, "shots")
-    whole = file.read_bytes()
-    for place in (10, len(whole) - 60):  # a page's header, and the footer
-        file.write_bytes(whole[:place] + bytes(byte ^ 0xA5 for byte in whole[place : place + 24]) + whole[place + 24 :])
-        with pytest.raises(sideline.DecodeError, match=r"is damaged .*archive.rebuild\('shots'\) restores the table") as caught:
+    content = file.read_bytes()
+    for place in (10, len(content) - 60):  # a page's header, and the footer
+        file.write_bytes(content[:place] + bytes(byte ^ 0xA5 for byte in content[place : place + 24]) + content[place + 24 :])
+        with pytest.raises(sideline.DecodeError, match=r"is damaged .*archive.rebuild\('shots'\) restores the table") as excinfo:
             EAGER_READS[read](archive)
-        assert str(file) in str(caught.value)
+        assert str(file) in str(excinfo.value)
     archive.rebuild("shots")
     assert archive.to_arrow("shots").num_rows == expected.num_rows
 
@@ -119,13 +119,13 @@ def test_a_file_damaged_at_its_own_length_is_an_error_that_names_rebuild(
 @pytest.mark.parametrize(("table", "remedy"), [("raw", "restore it from a copy"), ("shots", r"archive.rebuild\('shots'\) restores the table")])
 def test_a_damaged_file_is_named_by_reads_as_of_a_time(table: str, remedy: str, archive: sideline.Archive, tmp_path: Path) -> None:
     file = a_file(tmp_path, table)
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-60] + bytes(byte ^ 0xA5 for byte in whole[-60:-36]) + whole[-36:])  # the footer
+    content = file.read_bytes()
+    file.write_bytes(content[:-60] + bytes(byte ^ 0xA5 for byte in content[-60:-36]) + content[-36:])  # the footer
     past = archive.as_of("2100-01-01")
     for read in (past.to_arrow, past.scan) if table == "raw" else (past.to_arrow,):
-        with pytest.raises(sideline.DecodeError, match=f"is damaged .*{remedy}") as caught:
+        with pytest.raises(sideline.DecodeError, match=f"is damaged .*{remedy}") as excinfo:
             read("shots")
-        assert str(file) in str(caught.value)
+        assert str(file) in str(excinfo.value)
 
 
 def test_a_damaged_body_is_named_to_a_library_that_reads_changes(archive: sideline.Archive, tmp_path: Path) -> None:
@@ -194,8 +194,8 @@ def test_a_full_disk_is_an_error_that_names_rebuild_and_loses_nothing(tmp_path: 
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "PYTHONDONTWRITEBYTECODE": "1"}
     run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=150)
     assert run.returncode == 0, run.stderr[-2000:]
-    synced, rebuilt, games = run.stdout.splitlines()
-    for line in (synced, rebuilt):
+    synced_line, rebuilt, games = run.stdout.splitlines()
+    for line in (synced_line, rebuilt):
         assert line.startswith(f"{errno.ENOSPC} ")
         assert "has no room left" in line
         assert "free some space and sync again" in line
@@ -222,13 +222,13 @@ NONE = """
     ],
 )
 def test_a_bucket_without_credentials_says_what_to_set(address: str, names: list[str], tmp_path: Path) -> None:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "AZURE_"))}
-    # The metadata service of a cloud's machines is not asked: there is none at this port.
-    env = {**inherited, "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true", "AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://127.0.0.1:9"}
+    clean_environ = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "AZURE_"))}
+    # No request reaches the metadata service of a cloud: nothing listens at this port.
+    env = {**clean_environ, "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true", "AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://127.0.0.1:9"}
     run = subprocess.run([sys.executable, "-c", textwrap.dedent(NONE), address], env=env, capture_output=True, text=True, timeout=150)
-    told = run.stdout.splitlines()
-    assert len(told) == 2, run.stderr[-2000:]
-    for line in told:
+    lines = run.stdout.splitlines()
+    assert len(lines) == 2, run.stderr[-2000:]
+    for line in lines:
         assert line.startswith(f"{address} cannot be opened (")
         assert line.endswith("in the environment, or pass storage_options=")
         assert all(name in line for name in names)
@@ -239,31 +239,31 @@ def test_a_bucket_without_credentials_says_what_to_set(address: str, names: list
 def test_credentials_that_a_bucket_refuses_say_what_to_set_and_are_not_shown() -> None:
     from independent import Asked, server
 
-    def refuse(asked: Asked) -> tuple[int, dict[str, str], bytes]:
+    def refuse(request: Asked) -> tuple[int, dict[str, str], bytes]:
         return 403, {"content-type": "application/xml"}, b"<Error><Code>InvalidAccessKeyId</Code><Message>no such key</Message></Error>"
 
-    with server(refuse) as made:
+    with server(refuse) as service:
         options = {
-            "aws_endpoint_url": made.base_url,
+            "aws_endpoint_url": service.base_url,
             "aws_access_key_id": "key-canary",
             "aws_secret_access_key": "secret-canary",
             "aws_region": "x",
             "aws_allow_http": "true",
         }
-        with pytest.raises(sideline.ConfigurationError, match="set AWS_ACCESS_KEY_ID") as caught:
+        with pytest.raises(sideline.ConfigurationError, match="set AWS_ACCESS_KEY_ID") as excinfo:
             sideline.Archive("s3://bucket/season", storage_options=options).info()
-    assert "canary" not in f"{caught.value!r}"
+    assert "canary" not in f"{excinfo.value!r}"
 
 
 def test_a_folder_may_have_any_name(season: sideline.Simulator, tmp_path: Path) -> None:
     """Blanks and signs: `DeltaTable` percent-encodes paths, which polars takes literally."""
     with season.client() as client:
         archive = sideline.Archive(tmp_path / "my season <1> é", client)
-        archive.sync(game_ids=[season.games[0]["event_id"]], tables=FEW)
+        archive.sync(game_ids=[season.games[0]["event_id"]], tables=FEW_TABLES)
         rows = archive.to_arrow("shots").num_rows
         assert archive.scan("shots").collect().height == rows > 0
         assert all(Path(file).is_file() for file in archive.files("shots"))
-        archive.sync(game_ids=[season.games[1]["event_id"]], tables=FEW)
+        archive.sync(game_ids=[season.games[1]["event_id"]], tables=FEW_TABLES)
         assert archive.scan("shots").collect().height > rows
 
 

@@ -24,10 +24,10 @@ import sideline
 from sideline.archive._fetch import count_rows
 from sideline.archive._plan import Unit, is_settled
 
-WHOLE: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
-SPAN = {**WHOLE, "tables": ("events", "shots")}
+WHOLE_SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
+SPAN = {**WHOLE_SPAN, "tables": ("events", "shots")}
 """A test syncs the tables that it is about, since each takes its time: these, or more by `span_with`."""
-FEW = ("events", "sessions", "location_windows", "shots")
+FEW_TABLES = ("events", "sessions", "location_windows", "shots")
 """The tables of their bodies."""
 
 
@@ -77,11 +77,11 @@ def season(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole_season(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return season_of(tmp_path_factory, WHOLE)
+    return season_of(tmp_path_factory, WHOLE_SPAN)
 
 
 @pytest.fixture
-def synced(tmp_path: Path, season: Path) -> None:
+def synced_season(tmp_path: Path, season: Path) -> None:
     """Makes `archive` that of the season with few tables, by a copy: the same sync in each test takes fifty times as long."""
     shutil.copytree(season, tmp_path / "season")
 
@@ -107,17 +107,17 @@ def rows(table: Any, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def untrue(archive: sideline.Archive, league: Service, names: Iterable[str] = FEW) -> dict[str, Any]:
+def untrue(archive: sideline.Archive, league: Service, names: Iterable[str] = FEW_TABLES) -> dict[str, Any]:
     """Those of the tables that are not the truth, and how they differ."""
-    truth = league.truth(names=(compared := list(names)))
-    found = {
+    truth = league.truth(names=(compared_names := list(names)))
+    differences_by_table = {
         name: differences(rows(archive.scan(name), name), truth[name], columns=None if name == "box_score" else sideline.SCHEMAS[name].names)
-        for name in compared
+        for name in compared_names
     }
-    return {name: different for name, different in found.items() if different}
+    return {name: different for name, different in differences_by_table.items() if different}
 
 
-def snapshot(archive: sideline.Archive, names: Iterable[str] = FEW) -> dict[str, list[str]]:
+def snapshot(archive: sideline.Archive, names: Iterable[str] = FEW_TABLES) -> dict[str, list[str]]:
     return {name: sorted(map(str, rows(archive.scan(name), name))) for name in names}
 
 
@@ -132,18 +132,18 @@ def statuses(archive: sideline.Archive) -> dict[str, str]:
 def edit(entries: str, index: int, change: Callable[[Json], Json]) -> Callable[[Json], Json]:
     """A body of which one entry is changed."""
 
-    def edited(body: Json) -> Json:
+    def edit_entry(body: Json) -> Json:
         body[entries][index] = change(body[entries][index])
         return body
 
-    return edited
+    return edit_entry
 
 
 # 1. Links tell how to reach a resource, not whether it exists.
 
 
 def test_every_table_is_there_whether_its_link_is_or_not(archive: sideline.Archive, league: Service) -> None:
-    report = archive.sync(**WHOLE)
+    report = archive.sync(**WHOLE_SPAN)
     assert untrue(archive, league, TRUE) == {}
     assert archive.scan("possessions").collect().height > 0
     assert report.holes == []
@@ -214,7 +214,7 @@ def test_a_200_without_data_is_a_hole_of_its_session_whatever_it_is(archive: sid
 
 @pytest.mark.parametrize(("operation", "kind"), [(operation, kind) for operation in LISTS for kind in ("error document", "null root")])
 def test_a_200_without_data_is_a_hole_and_never_replaces_a_row(archive: sideline.Archive, league: Service, operation: str, kind: str) -> None:
-    tables = {"roster": ("players", "team", "special_services"), "schedule": ("games",)}.get(operation, FEW)
+    tables = {"roster": ("players", "team", "special_services"), "schedule": ("games",)}.get(operation, FEW_TABLES)
     span = {**SPAN, "tables": [name for name in tables if name in ("players", "games", "events", "shots")]}
     league.faults.add(operation, change=NO_DATA[kind])
     first = sync(archive, **span)
@@ -267,7 +267,7 @@ def test_a_machine_whose_clock_was_a_day_ahead_throws_no_newer_body_away(archive
     deltalake.write_deltalake(archive.delta("coverage"), pa.Table.from_pylist(later, table.schema), mode="overwrite")
     assert league.change.correct_stat()
     archive.sync(**span_with("stat_events"), correction_window=None)
-    assert untrue(archive, league, (*FEW, "stat_events")) == {}
+    assert untrue(archive, league, (*FEW_TABLES, "stat_events")) == {}
 
 
 @pytest.mark.usefixtures("whole")
@@ -277,7 +277,7 @@ def test_a_later_body_counts_whatever_its_date_says(archive: sideline.Archive, l
     league.clock_offset = -86_400 if date == "a day behind" else 0
     league.send_date = date != "absent"
     archive.sync(**span_with("stat_events"), correction_window=None)
-    assert untrue(archive, league, (*FEW, "stat_events")) == {}
+    assert untrue(archive, league, (*FEW_TABLES, "stat_events")) == {}
 
 
 # 4. An event's own end never moves the plan's clock.
@@ -287,16 +287,16 @@ def test_a_later_body_counts_whatever_its_date_says(archive: sideline.Archive, l
 def test_one_events_end_does_not_close_the_window_of_the_others(archive: sideline.Archive, league: Service, end: str) -> None:
     instant = {"an end to come": 1_806_000_000_000, "the year 3000": 32_503_680_000_000, "before its start": 1, "beyond any calendar": 10**17}[end]
 
-    def ends(event: Json) -> Json:
+    def set_end(event: Json) -> Json:
         return {**event, "ended_at": instant}
 
     span = {**SPAN, "tables": ("stat_events",)}
-    league.faults.add("team_events", change=edit("events", 0, ends))
+    league.faults.add("team_events", change=edit("events", 0, set_end))
     sync(archive, **span)
-    changed = league.season.sessions()[-1][1]
-    assert league.change.correct_stat(changed.id)
+    corrected_session = league.season.sessions()[-1][1]
+    assert league.change.correct_stat(corrected_session.id)
     report = sync(archive, **span, correction_window=timedelta(days=30))
-    assert f"stats_details/{changed.id}" in {row["unit"] for row in report.coverage.to_dicts()}
+    assert f"stats_details/{corrected_session.id}" in {row["unit"] for row in report.coverage.to_dicts()}
     assert untrue(archive, league, ("stat_events",)) == {}
 
 
@@ -315,15 +315,15 @@ def test_a_range_without_an_end_ends_when_it_is_at_the_service(archive: sideline
 @pytest.mark.parametrize(
     ("change", "base", "span", "names"),
     [
-        *((change, "whole", WHOLE, TRUE) for change in ("remove_session", "withdraw_game", "unlist_game")),
-        ("reissue_session", "synced", SPAN, FEW),
+        *((change, "whole", WHOLE_SPAN, TRUE) for change in ("remove_session", "withdraw_game", "unlist_game")),
+        ("reissue_session", "synced_season", SPAN, FEW_TABLES),
     ],
 )
 def test_a_unit_that_is_no_longer_listed_leaves_the_tables_but_not_the_past(
     request: pytest.FixtureRequest, archive: sideline.Archive, league: Service, change: str, base: str, span: dict[str, Any], names: tuple[str, ...]
 ) -> None:
     request.getfixturevalue(base)
-    before, then = snapshot(archive, names), datetime.now(UTC)
+    before, snapshot_time = snapshot(archive, names), datetime.now(UTC)
     assert league.change.all[change]()
     report = archive.sync(**span)
     assert untrue(archive, league, names) == {}
@@ -332,7 +332,7 @@ def test_a_unit_that_is_no_longer_listed_leaves_the_tables_but_not_the_past(
     assert {unit for unit, status in statuses(archive).items() if status == "withdrawn"} == withdrawn
     corrections = archive.corrections().to_polars().filter(field="status").to_dicts()
     assert {(row["old"], row["new"]) for row in corrections} == {('"fetched"', '"withdrawn"')}
-    past = archive.as_of(then)
+    past = archive.as_of(snapshot_time)
     assert {name: sorted(map(str, rows(past.scan(name), name))) for name in names} == before
     assert archive.sync(**span).corrections.num_rows == 0
 
@@ -350,10 +350,10 @@ def test_a_practice_that_turns_out_to_be_a_game_has_its_rows_once(tmp_path: Path
             withdrawn = {row["unit"].partition("/")[0] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"}
             expected = {"team_events"} if kind == "game" else {"game", "schedule", "play_by_play", "ball_screens"}
             assert withdrawn == expected
-            assert untrue(archive, league, (*FEW, "games")) == {}
+            assert untrue(archive, league, (*FEW_TABLES, "games")) == {}
             assert archive.changes()["events"].table().num_rows == archive.to_arrow("events").num_rows
             archive.rebuild("events")
-            assert untrue(archive, league, (*FEW, "games")) == {}
+            assert untrue(archive, league, (*FEW_TABLES, "games")) == {}
 
 
 def test_the_hole_of_an_event_that_is_of_another_kind_ends(archive: sideline.Archive, league: Service) -> None:
@@ -372,7 +372,7 @@ def test_the_hole_of_an_event_that_is_of_another_kind_ends(archive: sideline.Arc
         assert untrue(archive, league) == {}
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 def test_an_event_that_does_not_say_its_kind_is_a_hole_and_changes_nothing(archive: sideline.Archive, league: Service) -> None:
     def silent(event: Json) -> Json:
         return {name: value for name, value in event.items() if name not in ("is_game_event", "is_practice_event", "game_attributes")}
@@ -388,7 +388,7 @@ def test_an_event_that_does_not_say_its_kind_is_a_hole_and_changes_nothing(archi
     assert untrue(archive, league) == {}
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 def test_the_hole_of_an_entry_that_cannot_be_decoded_ends_once_the_list_has_it_in_order(archive: sideline.Archive, league: Service) -> None:
     """Its date is known, and yet the next sync of a list reads its hole."""
     fault = league.faults.add("schedule", change=edit("games", 0, lambda game: {**game, "home_team_id": {}}))
@@ -402,7 +402,7 @@ def test_the_hole_of_an_entry_that_cannot_be_decoded_ends_once_the_list_has_it_i
     assert untrue(archive, league, ("games",)) == {}
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 def test_a_withdrawn_unit_that_is_listed_again_returns(archive: sideline.Archive, league: Service) -> None:
     game = next(event for event in league.season.games if event.sessions)
     league.season.events.remove(game)
@@ -416,10 +416,10 @@ def test_a_withdrawn_unit_that_is_listed_again_returns(archive: sideline.Archive
     assert "withdrawn" not in statuses(archive).values()
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 @pytest.mark.parametrize("operation", ["schedule", "team_events", "teams"])
 def test_a_list_that_is_empty_once_withdraws_nothing_and_twice_it_does(archive: sideline.Archive, league: Service, operation: str) -> None:
-    tables, span = (*FEW, "games", "teams"), span_with("games", "teams")
+    tables, span = (*FEW_TABLES, "games", "teams"), span_with("games", "teams")
     archive.sync(**span)
     before = snapshot(archive, tables)
     root = {"schedule": "games", "team_events": "events", "teams": "teams"}[operation]
@@ -435,14 +435,14 @@ def test_a_list_that_is_empty_once_withdraws_nothing_and_twice_it_does(archive: 
     league.faults.add("schedule", change=lambda body: {**body, "games": []})
     sync(archive, **span)
     assert sync(archive, **span).complete
-    emptied = {"schedule": "games", "team_events": "shots", "teams": "teams"}[operation]
-    assert archive.scan(emptied).collect().is_empty()
+    empty_table = {"schedule": "games", "team_events": "shots", "teams": "teams"}[operation]
+    assert archive.scan(empty_table).collect().is_empty()
     league.faults.clear()
     archive.sync(**span)
     assert untrue(archive, league, tables) == {}
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 def test_a_game_that_moved_out_of_the_range_is_not_withdrawn(archive: sideline.Archive, league: Service) -> None:
     game = next(event for event in league.season.games if event.sessions)
     assert league.change.move_game(game.id, timedelta(days=-60))
@@ -482,10 +482,10 @@ def test_an_event_with_odd_times_is_withdrawn_where_its_list_lacks_it(archive: s
     for _ in range(3):
         sync(archive, **span)
     assert archive.info().holes == []
-    assert untrue(archive, league, (*FEW, "games")) == {}
+    assert untrue(archive, league, (*FEW_TABLES, "games")) == {}
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 @pytest.mark.parametrize("is_old_game_there", [True, False])
 def test_a_session_of_another_game_leaves_it_when_the_new_one_is_synced_by_its_id(
     archive: sideline.Archive, league: Service, *, is_old_game_there: bool
@@ -508,7 +508,7 @@ def test_a_session_of_another_game_leaves_it_when_the_new_one_is_synced_by_its_i
     assert untrue(archive, league) == {}
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 def test_a_game_that_only_an_unreadable_schedule_could_still_list_is_a_hole(archive: sideline.Archive, league: Service) -> None:
     game = next(event for event in league.season.games if event.sessions)
     before = snapshot(archive)
@@ -522,7 +522,7 @@ def test_a_game_that_only_an_unreadable_schedule_could_still_list_is_a_hole(arch
     assert untrue(archive, league) == {}
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 def test_a_unit_that_is_404_after_it_was_fetched_is_a_hole_and_in_the_second_sync_withdrawn(archive: sideline.Archive, league: Service) -> None:
     session = league.season.sessions()[0][1].id
     league.faults.add("shots", path=f"/{session}/", status=404)
@@ -543,13 +543,13 @@ def test_a_unit_that_is_404_after_it_was_fetched_is_a_hole_and_in_the_second_syn
 def killed_before_the_account_of(operation: str) -> Iterator[None]:
     """The sync is killed after the rows of these units are stored and before `coverage` records it."""
 
-    def killed(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
+    def kill(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
         new = rows_of_commit(table, rows)
         if "absent_in" in new.schema.names and any(row["operation"] == operation and row["sequence"] for row in new.to_pylist()):
             raise Killed
         return commit()
 
-    with around_commits(killed), pytest.raises(Killed):
+    with around_commits(kill), pytest.raises(Killed):
         yield
 
 
@@ -576,7 +576,7 @@ def test_a_final_unit_whose_storing_was_interrupted_is_requested_again(archive: 
 
 
 @pytest.fixture
-def killed(archive: sideline.Archive) -> sideline.Archive:
+def killed_archive(archive: sideline.Archive) -> sideline.Archive:
     """With rows of shots that `coverage` does not account for."""
     with killed_before_the_account_of("shots"):
         archive.sync(**SPAN)
@@ -585,27 +585,27 @@ def killed(archive: sideline.Archive) -> sideline.Archive:
     return archive
 
 
-def test_rows_of_a_sync_that_was_killed_are_not_doubled(killed: sideline.Archive, league: Service) -> None:
-    killed.sync(**SPAN).raise_if_incomplete()
-    assert untrue(killed, league) == {}
+def test_rows_of_a_sync_that_was_killed_are_not_doubled(killed_archive: sideline.Archive, league: Service) -> None:
+    killed_archive.sync(**SPAN).raise_if_incomplete()
+    assert untrue(killed_archive, league) == {}
 
 
-def test_rows_of_a_sync_that_was_killed_go_with_their_session(killed: sideline.Archive, league: Service) -> None:
-    session = killed.scan("shots").collect()["session_id"][0]
+def test_rows_of_a_sync_that_was_killed_go_with_their_session(killed_archive: sideline.Archive, league: Service) -> None:
+    session = killed_archive.scan("shots").collect()["session_id"][0]
     assert league.change.remove_session(session)
-    killed.sync(**SPAN).raise_if_incomplete()
-    assert untrue(killed, league) == {}
-    assert statuses(killed)[f"shots/{session}"] == "withdrawn"
+    killed_archive.sync(**SPAN).raise_if_incomplete()
+    assert untrue(killed_archive, league) == {}
+    assert statuses(killed_archive)[f"shots/{session}"] == "withdrawn"
 
 
-def test_rows_of_a_sync_that_was_killed_go_with_their_resource(killed: sideline.Archive, league: Service) -> None:
+def test_rows_of_a_sync_that_was_killed_go_with_their_resource(killed_archive: sideline.Archive, league: Service) -> None:
     """A unit that was never linked and is a 404 is `unavailable`, not a hole; its stored rows must go."""
-    session = killed.scan("shots").collect()["session_id"][0]
+    session = killed_archive.scan("shots").collect()["session_id"][0]
     league.faults.add("shots", path=f"/{session}/", status=404)
-    assert [hole["unit"] for hole in sync(killed).holes] == [f"shots/{session}"]
-    assert sync(killed).complete
-    assert statuses(killed)[f"shots/{session}"] == "withdrawn"
-    assert killed.scan("shots").filter(session_id=session).collect().is_empty()
+    assert [hole["unit"] for hole in sync(killed_archive).holes] == [f"shots/{session}"]
+    assert sync(killed_archive).complete
+    assert statuses(killed_archive)[f"shots/{session}"] == "withdrawn"
+    assert killed_archive.scan("shots").filter(session_id=session).collect().is_empty()
 
 
 @pytest.mark.parametrize("times", [{"ended_at": None}, {"started_at": None}, {"started_at": None, "ended_at": None}, {"ended_at": 0}])
@@ -623,14 +623,14 @@ def test_locations_that_cannot_be_requested_are_holes_that_say_why(archive: side
     [hole] = [hole for hole in archive.sync(**game).holes if hole["session_id"] == session.id]
     assert (hole["unit"], hole["status"], hole["attempts"]) == (f"locations/{session.id}", "failed", 0)
     assert "locations need a session's start and a later end" in hole["error"]
-    # It has none now, and again: the hole stays one until the session has its times.
+    # The session has no times twice in a row: its hole stays until it has them.
     assert f"locations/{session.id}" in {hole["unit"] for hole in archive.sync(**game).holes}
     league.faults.clear()
     archive.sync(**game)
     assert statuses(archive)[f"locations/{session.id}"] != "failed"
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 def test_each_unit_knows_when_it_was_last_listed(archive: sideline.Archive, league: Service) -> None:
     league.season.events = [event for event in league.season.events if event.sessions]
     league.season.revision += 1
@@ -646,26 +646,26 @@ def test_each_unit_knows_when_it_was_last_listed(archive: sideline.Archive, leag
 
 def test_an_entry_beyond_the_window_is_written_again_only_when_it_changes(archive: sideline.Archive, league: Service) -> None:
     def entries() -> dict[str, tuple[Any, Any]]:
-        found = archive.scan("coverage").filter(pl.col("unit").str.contains("^(game|schedule)/")).collect()
-        return {row["unit"]: (row["fetched_at"], row["listed_at"]) for row in found.to_dicts()}
+        entry_rows = archive.scan("coverage").filter(pl.col("unit").str.contains("^(game|schedule)/")).collect()
+        return {row["unit"]: (row["fetched_at"], row["listed_at"]) for row in entry_rows.to_dicts()}
 
-    played = {event.id for event in league.season.games if event.sessions}
+    played_ids = {event.id for event in league.season.games if event.sessions}
     league.advance(timedelta(days=40))
     archive.sync(**SPAN, on_error="keep")
     first = entries()
     league.advance(timedelta(days=1))
-    renamed, gone, *_ = sorted(played)
-    league.change.change_status(renamed, "FORFEIT")
-    league.season.events = [event for event in league.season.events if event.id != gone]
+    forfeit_id, withdrawn_id, *_ = sorted(played_ids)
+    league.change.change_status(forfeit_id, "FORFEIT")
+    league.season.events = [event for event in league.season.events if event.id != withdrawn_id]
     archive.sync(**SPAN, on_error="keep")
     league.advance(timedelta(days=1))
     archive.sync(**SPAN, on_error="keep")
-    then = entries()
+    last = entries()
     for unit, (fetched_at, listed_at) in first.items():
         name = unit.partition("/")[2]
-        if name in played - {gone}:
-            assert (then[unit][0] == fetched_at) == (unit != f"schedule/{renamed}"), unit
-            assert then[unit][1] == listed_at + timedelta(days=2)
+        if name in played_ids - {withdrawn_id}:
+            assert (last[unit][0] == fetched_at) == (unit != f"schedule/{forfeit_id}"), unit
+            assert last[unit][1] == listed_at + timedelta(days=2)
 
 
 @pytest.mark.parametrize(
@@ -701,7 +701,7 @@ def test_positions_are_requested_again_when_their_session_has_other_times(archiv
         archive.sync(**SPAN)
     assert set(untrue(archive, league, ("locations",))) == {"locations"}
     archive.sync(**span)
-    assert untrue(archive, league, (*FEW, "locations")) == {}
+    assert untrue(archive, league, (*FEW_TABLES, "locations")) == {}
     league.requests.clear()
     archive.sync(**span)
     assert not any(session.id in request.target for request in league.requests.all())
@@ -713,7 +713,7 @@ def test_positions_are_requested_again_when_their_session_has_other_times(archiv
 @pytest.mark.parametrize("operation", ["schedule", "teams", "team_events", "roster", "stats"])
 def test_ids_that_are_sent_as_text_change_nothing(archive: sideline.Archive, league: Service, operation: str) -> None:
     extra = {"schedule": ("games",), "teams": ("teams",), "roster": ("players",), "stats": ("player_stats",)}.get(operation, ())
-    tables, span = (*FEW, *extra), span_with(*extra)
+    tables, span = (*FEW_TABLES, *extra), span_with(*extra)
     league.faults.add(operation, change=ids_as_text)
     assert archive.sync(**span).holes == []
     assert untrue(archive, league, tables) == {}
@@ -733,16 +733,16 @@ def test_a_game_that_only_a_schedule_with_text_ids_has_is_a_hole(archive: sideli
 # 7. An event without a list of sessions withdraws none.
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 @pytest.mark.parametrize("results", ["null", "absent", "text"])
 def test_an_event_without_its_sessions_is_a_hole_and_keeps_them(archive: sideline.Archive, league: Service, results: str) -> None:
     before = snapshot(archive)
 
-    def without(event: Json) -> Json:
+    def without_results(event: Json) -> Json:
         del event["results"]
         return event if results == "absent" else {**event, "results": None if results == "null" else "none"}
 
-    league.faults.add("team_events", change=lambda body: {"events": [without(event) if event["is_game_event"] else event for event in body["events"]]})
+    league.faults.add("team_events", change=lambda body: {"events": [without_results(event) if event["is_game_event"] else event for event in body["events"]]})
     game, session = next((event, session) for event, session in league.season.sessions() if event.is_game)
     report = sync(archive)
     assert f"event/{game.id}" in {hole["unit"] for hole in report.holes}
@@ -753,15 +753,15 @@ def test_an_event_without_its_sessions_is_a_hole_and_keeps_them(archive: sidelin
     assert archive.info().holes == []
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 def test_an_event_that_lists_no_session_any_more_loses_them_in_the_second_sync(archive: sideline.Archive, league: Service) -> None:
     before = snapshot(archive)
     game = next(event for event in league.season.games if event.sessions)
 
-    def emptied(body: Json) -> Json:
+    def empty_results(body: Json) -> Json:
         return {"events": [{**event, "results": []} if event["id"] == game.id else event for event in body["events"]]}
 
-    league.faults.add("team_events", change=emptied)
+    league.faults.add("team_events", change=empty_results)
     assert [hole["unit"] for hole in sync(archive).holes] == [f"event/{game.id}"]
     assert snapshot(archive) == before
     assert sync(archive).complete
@@ -897,14 +897,14 @@ CONTRADICTIONS = {
 def test_an_entry_that_a_list_has_twice_counts_once(archive: sideline.Archive, league: Service, client: sideline.Client, kind: str) -> None:
     operation, change = COPIES[kind]
     league.faults.add(operation, change=change)
-    tables = (*FEW, "games", "teams")
+    tables = (*FEW_TABLES, "games", "teams")
     count = len(league.season.sessions())
     for max_count in (count, count - 1):
         league.requests.clear()
         assert archive.sync(**span_with("games", "teams")).complete
         assert untrue(archive, league, tables) == {}
         assert len(league.requests.all("shots")) <= max_count
-    assert len(client.plan("shots", **WHOLE)) == count
+    assert len(client.plan("shots", **WHOLE_SPAN)) == count
 
 
 @pytest.mark.parametrize("kind", CONTRADICTIONS)
@@ -919,12 +919,12 @@ def test_entries_of_one_id_that_differ_are_holes(archive: sideline.Archive, leag
             assert max(Counter(archive.to_arrow(name)[key].to_pylist()).values()) == 1
     league.faults.clear()
     sync(archive, **span).raise_if_incomplete()
-    assert untrue(archive, league, (*FEW, "games", "teams")) == {}
+    assert untrue(archive, league, (*FEW_TABLES, "games", "teams")) == {}
 
 
-# 8. A malformed entry is a hole of its own, and everything else goes on.
+# 8. A malformed entry is a hole of its own, and the sync continues with the others.
 
-MALFORMED: dict[str, tuple[str, Callable[[Json], Json]]] = {
+MALFORMED_ENTRIES: dict[str, tuple[str, Callable[[Json], Json]]] = {
     "a session without id": ("team_events", lambda event: {**event, "results": [{"name": "Q1"}, *event["results"]]}),
     "a null session": ("team_events", lambda event: {**event, "results": [None, *event["results"]]}),
     "times as text": ("team_events", lambda event: {**event, "started_at": "noon", "ended_at": "later"}),
@@ -939,9 +939,9 @@ MALFORMED: dict[str, tuple[str, Callable[[Json], Json]]] = {
 }
 
 
-@pytest.mark.parametrize("what", MALFORMED)
-def test_a_malformed_entry_is_one_hole_and_the_rest_is_stored(archive: sideline.Archive, league: Service, what: str) -> None:
-    operation, change = MALFORMED[what]
+@pytest.mark.parametrize("entry", MALFORMED_ENTRIES)
+def test_a_malformed_entry_is_one_hole_and_the_rest_is_stored(archive: sideline.Archive, league: Service, entry: str) -> None:
+    operation, change = MALFORMED_ENTRIES[entry]
     extra = {"teams": ("teams",), "schedule": ("games",)}.get(operation, ())
     span = span_with(*extra)
     root = {"team_events": "events", "schedule": "games", "teams": "teams"}[operation]
@@ -949,11 +949,11 @@ def test_a_malformed_entry_is_one_hole_and_the_rest_is_stored(archive: sideline.
     report = sync(archive, **span)
     assert report.holes
     assert all(hole["unit"].startswith("event/") and hole["error"] for hole in report.holes), report.holes
-    stored = archive.scan("shots").collect()["session_id"].n_unique()
-    assert stored >= len(league.season.sessions()) - 2
+    session_count = archive.scan("shots").collect()["session_id"].n_unique()
+    assert session_count >= len(league.season.sessions()) - 2
     league.faults.clear()
     archive.sync(**span)
-    assert untrue(archive, league, (*FEW, *extra)) == {}
+    assert untrue(archive, league, (*FEW_TABLES, *extra)) == {}
     assert archive.info().holes == []
 
 
@@ -961,18 +961,18 @@ def test_a_session_id_that_is_a_number_is_text_in_every_table(archive: sideline.
     session = league.season.sessions()[0][1]
     session.id = "5"
 
-    def numbered(body: Json) -> Json:
+    def number_id(body: Json) -> Json:
         for event in body["events"]:
             for result in event["results"]:
                 result["id"] = 5 if result["id"] == "5" else result["id"]
         return body
 
-    league.faults.add("team_events", change=numbered)
+    league.faults.add("team_events", change=number_id)
     archive.sync(**SPAN)
     assert untrue(archive, league) == {}
 
 
-ODD: dict[str, Callable[[Json], Json]] = {
+TIME_CHANGES: dict[str, Callable[[Json], Json]] = {
     "a time in nanoseconds": lambda event: {**event, "occurred_at": event["occurred_at"] * 1_000_000},
     "a time in microseconds": lambda event: {**event, "occurred_at": event["occurred_at"] * 1_000},
     "a far time": lambda event: {**event, "occurred_at": 9 * 10**15},
@@ -986,10 +986,10 @@ def _first_occurrence(body: Json, change: Callable[[Json], Json]) -> Json:
     return body
 
 
-@pytest.mark.parametrize("what", ODD)
-def test_a_time_that_cannot_be_stored_is_one_units_hole(archive: sideline.Archive, league: Service, what: str) -> None:
+@pytest.mark.parametrize("fault", TIME_CHANGES)
+def test_a_time_that_cannot_be_stored_is_one_units_hole(archive: sideline.Archive, league: Service, fault: str) -> None:
     span = {**SPAN, "tables": ("stat_events",)}
-    league.faults.add("stats_details", change=lambda body: _first_occurrence(body, ODD[what]), times=1)
+    league.faults.add("stats_details", change=lambda body: _first_occurrence(body, TIME_CHANGES[fault]), times=1)
     [hole] = sync(archive, **span).holes
     assert (hole["operation"], hole["status"]) == ("stats_details", "failed")
     assert set(untrue(archive, league, ("stat_events",))) == {"stat_events"}
@@ -999,12 +999,12 @@ def test_a_time_that_cannot_be_stored_is_one_units_hole(archive: sideline.Archiv
 
 @pytest.mark.parametrize("code", ["A\x00B", "pts", "Session_ID"])
 def test_a_stat_code_that_can_be_no_column_is_one_units_hole(archive: sideline.Archive, league: Service, code: str) -> None:
-    def coded(body: Json) -> Json:
+    def add_code(body: Json) -> Json:
         body["teams"][0]["player_stats"][0]["stats"][code] = 1
         return body
 
     span = {**SPAN, "tables": ("player_stats",)}
-    league.faults.add("stats", change=coded, times=1)
+    league.faults.add("stats", change=add_code, times=1)
     [hole] = sync(archive, **span).holes
     assert (hole["operation"], hole["status"]) == ("stats", "failed")
     assert archive.scan("player_stats").collect().height > 0
@@ -1024,7 +1024,7 @@ def test_a_stat_code_that_is_a_pattern_for_polars_is_a_column_like_any_other(arc
     columns = archive.to_arrow("box_score").column_names
     assert codes.keys() <= {*columns}
     archive.publish(tmp_path / "release", pseudonyms="a key of the tests")
-    frames = [archive.scan("box_score"), archive.scan("box_score", refresh=True, **WHOLE), pl.scan_parquet(tmp_path / "release/box_score/*.parquet")]
+    frames = [archive.scan("box_score"), archive.scan("box_score", refresh=True, **WHOLE_SPAN), pl.scan_parquet(tmp_path / "release/box_score/*.parquet")]
     for frame in frames:
         rows = frame.collect()
         assert rows.columns == columns
@@ -1054,10 +1054,10 @@ def test_a_stat_code_in_another_case_than_that_of_other_bodies_is_one_units_hole
 
 def test_an_id_that_cannot_be_sent_is_a_hole_of_its_units(archive: sideline.Archive, league: Service) -> None:
     session = league.season.sessions()[0][1]
-    odd = "a/../b"
-    league.faults.add("team_events", change=lambda body: json.loads(json.dumps(body).replace(session.id, odd)))
+    invalid_id = "a/../b"
+    league.faults.add("team_events", change=lambda body: json.loads(json.dumps(body).replace(session.id, invalid_id)))
     report = sync(archive, tables=["player_stats", "stat_events", "possessions", "shots"])
-    assert {hole["unit"] for hole in report.holes} == {f"{operation}/{odd}" for operation in ("stats", "stats_details", "possessions", "shots")}
+    assert {hole["unit"] for hole in report.holes} == {f"{operation}/{invalid_id}" for operation in ("stats", "stats_details", "possessions", "shots")}
     others = {session.id for _, session in league.season.sessions()[1:]}
     assert set(archive.scan("stat_events").collect()["session_id"]) == others
 
@@ -1066,12 +1066,12 @@ def test_an_id_that_cannot_be_sent_is_a_hole_of_its_units(archive: sideline.Arch
 
 
 def test_a_body_that_cannot_be_decoded_is_kept_as_it_is(archive: sideline.Archive, league: Service) -> None:
-    league.faults.add("stats_details", change=lambda body: _first_occurrence(body, ODD["a time in nanoseconds"]), times=1)
+    league.faults.add("stats_details", change=lambda body: _first_occurrence(body, TIME_CHANGES["a time in nanoseconds"]), times=1)
     [hole] = sync(archive, tables=["stat_events"]).holes
-    [kept] = archive.scan("raw").filter(status="undecodable").collect().to_dicts()
-    assert kept["unit"] == hole["unit"]
-    assert "000000" in kept["body"].decode()
-    assert kept["body"] not in archive.scan("raw").filter(status="stored").collect()["body"].to_list()
+    [raw_row] = archive.scan("raw").filter(status="undecodable").collect().to_dicts()
+    assert raw_row["unit"] == hole["unit"]
+    assert "000000" in raw_row["body"].decode()
+    assert raw_row["body"] not in archive.scan("raw").filter(status="stored").collect()["body"].to_list()
 
 
 def test_a_rebuild_reads_what_an_earlier_version_could_not(archive: sideline.Archive, league: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1098,9 +1098,9 @@ def test_a_rebuild_reads_what_an_earlier_version_could_not(archive: sideline.Arc
 def test_every_row_of_a_game_has_its_game_id(archive: sideline.Archive, league: Service) -> None:
     games = archive.scan("sessions").filter(pl.col("game_id").is_not_null()).select("session_id", "game_id").collect()
     for name in ("player_stats", "box_score", "stat_events", "shots", "possessions", "possession_events", "possession_players"):
-        joined = archive.scan(name).collect().join(games, on="session_id", suffix="_of_session")
-        assert joined.height > 0
-        assert (joined["game_id"] == joined["game_id_of_session"]).all(), name
+        joined_rows = archive.scan(name).collect().join(games, on="session_id", suffix="_of_session")
+        assert joined_rows.height > 0
+        assert (joined_rows["game_id"] == joined_rows["game_id_of_session"]).all(), name
 
 
 # 11. A folder without an archive is an error, not an empty season.
@@ -1138,7 +1138,7 @@ def test_a_lost_table_is_never_an_empty_one(archive: sideline.Archive, tmp_path:
             read(table)
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 @pytest.mark.parametrize("table", ["sessions", "shots", "raw", "coverage"])
 def test_a_sync_does_not_begin_a_lost_table_anew(archive: sideline.Archive, league: Service, tmp_path: Path, table: str) -> None:
     """It would have the rows of this sync alone."""
@@ -1171,7 +1171,7 @@ def test_lost_bodies_are_an_error_of_what_reads_them(archive: sideline.Archive, 
     assert archive.to_arrow("shots").num_rows > 0
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 def test_bodies_from_an_earlier_copy_do_not_hide_a_correction(archive: sideline.Archive, league: Service, tmp_path: Path) -> None:
     """Their numbers are lower than those of the bodies that are accounted for."""
     shutil.copytree(tmp_path / "season" / "raw", tmp_path / "copy")
@@ -1194,7 +1194,7 @@ def test_bodies_from_an_earlier_copy_do_not_hide_a_correction(archive: sideline.
     assert untrue(archive, league) == {}
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 @pytest.mark.parametrize("damage", ["an empty commit", "an empty last commit", "a cut commit", "a lost commit"])
 @pytest.mark.parametrize("table", ["shots", "coverage"])
 def test_a_damaged_log_is_an_error_that_names_the_remedy(archive: sideline.Archive, league: Service, tmp_path: Path, table: str, damage: str) -> None:
@@ -1224,7 +1224,7 @@ def test_a_damaged_log_is_an_error_that_names_the_remedy(archive: sideline.Archi
     assert untrue(archive, league) == {}
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("synced_season")
 def test_an_entry_of_a_log_that_another_process_removes_meanwhile_is_no_loss(archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     rows_before = archive.to_arrow("shots").num_rows
     names_of = os.listdir
@@ -1250,7 +1250,7 @@ def test_an_archive_can_be_in_a_folder_of_any_usual_name(league: Service, client
     assert untrue(archive, league) == {}
     [session] = {row["session_id"] for row in archive.to_arrow("shots").slice(0, 1).to_pylist()}
     of_session = archive.to_arrow("shots")["session_id"].to_pylist().count(session)
-    for frame in (archive.scan("shots"), archive.as_of("2100-01-01").scan("shots"), archive.scan("shots", refresh=True, **WHOLE)):
+    for frame in (archive.scan("shots"), archive.as_of("2100-01-01").scan("shots"), archive.scan("shots", refresh=True, **WHOLE_SPAN)):
         assert frame.filter(pl.col("session_id") == session).select(pl.len()).collect().item() == of_session > 0
 
 
@@ -1275,13 +1275,13 @@ def test_a_mistyped_team_or_secret_leaves_nothing_behind(archive: sideline.Archi
     assert {hole["operation"] for hole in report.holes} == {"team_events"}
     assert not (tmp_path / "season").exists()
     with (
-        sideline.Client(**{**league.client_options(), "secret": "wrong"}) as wrong,
+        sideline.Client(**{**league.client_options(), "secret": "wrong"}) as client,
         pytest.raises(sideline.AuthenticationError),
     ):
-        sideline.Archive(tmp_path / "season", wrong).sync(**SPAN)
+        sideline.Archive(tmp_path / "season", client).sync(**SPAN)
     assert not (tmp_path / "season").exists()
-    known = league.season.teams[0].id
-    report = sync(archive, team_ids=[9999, known])
+    team_id = league.season.teams[0].id
+    report = sync(archive, team_ids=[9999, team_id])
     assert {hole["team_id"] for hole in report.holes} == {9999}
     [game] = archive.sync(game_ids=["no-such-game"], tables=SPAN["tables"], on_error="keep").holes
     assert game["unit"] == "game/no-such-game"
@@ -1379,9 +1379,9 @@ def test_a_simulators_season_is_the_time_by_which_its_archive_plans(tmp_path: Pa
         simulator.correct(game, player, "REB", 1)
         report = archive.sync(game_ids=[game], correction_window=None)
         assert [row["field"] for row in report.corrections.to_dicts()] == ["value"]
-        known = len(simulator.requests)
+        before = len(simulator.requests)
         archive.sync(game_ids=[game], correction_window=timedelta(days=1))
-        assert len(simulator.requests) == known + 1, "the game was over for months"
+        assert len(simulator.requests) == before + 1, "the game was over for months"
 
 
 # 15. Corrections of games and possessions.
@@ -1394,19 +1394,19 @@ def test_a_games_change_of_status_or_time_is_a_correction(archive: sideline.Arch
     upcoming = next(event for event in league.season.games if not event.sessions)
     league.change.move_game(upcoming.id, timedelta(hours=1))
     archive.sync(**span_with("games"))
-    found = archive.corrections().to_polars().filter(table="games").to_dicts()
-    assert {(row["game_id"], row["field"]) for row in found} == {(game.id, "status"), (upcoming.id, "tipoff_at")}
-    assert [row["new"] for row in found if row["field"] == "status"] == ['"FINAL"']
+    corrections = archive.corrections().to_polars().filter(table="games").to_dicts()
+    assert {(row["game_id"], row["field"]) for row in corrections} == {(game.id, "status"), (upcoming.id, "tipoff_at")}
+    assert [row["new"] for row in corrections if row["field"] == "status"] == ['"FINAL"']
 
 
 @pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize("change", ["insert_possession", "remove_possession"])
 def test_a_possession_that_comes_or_goes_is_one_correction(archive: sideline.Archive, league: Service, change: str) -> None:
     assert league.change.all[change]()
-    report = archive.sync(**WHOLE, correction_window=None)
-    found = Counter((row["table"], row["field"]) for row in report.corrections.to_dicts())
-    assert found["possessions", "row"] == 1
-    assert not [key for key in found if key[0] in ("possessions", "possession_events") and key != ("possessions", "row")]
+    report = archive.sync(**WHOLE_SPAN, correction_window=None)
+    counts = Counter((row["table"], row["field"]) for row in report.corrections.to_dicts())
+    assert counts["possessions", "row"] == 1
+    assert not [key for key in counts if key[0] in ("possessions", "possession_events") and key != ("possessions", "row")]
     assert untrue(archive, league, TRUE) == {}
 
 
@@ -1443,11 +1443,11 @@ def test_three_first_syncs_at_once_store_each_body_once(tmp_path: Path, league: 
 def test_a_traded_players_earlier_rows_join_to_him(archive: sideline.Archive, league: Service) -> None:
     stats = archive.scan("player_stats").filter(~pl.col("is_team_total")).collect()
     player, team = stats.select("player_id", "team_id").row(0)
-    other = next(one.id for one in league.season.teams if one.id != team)
+    other = next(other_team.id for other_team in league.season.teams if other_team.id != team)
     league.advance(timedelta(days=1))
     assert league.change.trade_player(player, other)
     archive.sync(**span_with("players", "player_stats"))
-    assert untrue(archive, league, (*FEW, "players", "player_stats")) == {}
+    assert untrue(archive, league, (*FEW_TABLES, "players", "player_stats")) == {}
     players = archive.scan("players").filter(player_id=player).collect()
     assert {row["team_id"]: (row["listed_from"], row["listed_until"]) for row in players.to_dicts()} == {
         team: (datetime.fromisoformat(NOW), datetime.fromisoformat(NOW) + timedelta(days=1)),
@@ -1463,9 +1463,9 @@ def test_a_traded_players_earlier_rows_join_to_him(archive: sideline.Archive, le
 
 def test_a_sync_raises_by_default_once_the_rest_is_stored(archive: sideline.Archive, league: Service) -> None:
     league.faults.add("shots", status=500, times=1)
-    with pytest.raises(sideline.IncompleteSync, match=r"1 of \d+ units are missing: shots/") as raised:
+    with pytest.raises(sideline.IncompleteSync, match=r"1 of \d+ units are missing: shots/") as excinfo:
         archive.sync(**SPAN)
-    report = raised.value.report
+    report = excinfo.value.report
     assert report is not None
     assert [hole["operation"] for hole in report.holes] == ["shots"]
     assert set(untrue(archive, league)) == {"shots"}
@@ -1483,7 +1483,7 @@ def test_a_hole_of_a_list_is_closed_by_a_sync_whose_range_holds_it(archive: side
     [hole] = sync(archive).holes
     assert hole["unit"].startswith("team_events/team ")
     assert sync(archive, start="2027-03-10", end="2027-03-20").complete
-    assert [one["unit"] for one in archive.info().holes] == [hole["unit"]]
+    assert [hole["unit"] for hole in archive.info().holes] == [hole["unit"]]
     archive.sync(**SPAN)
     assert archive.info().holes == []
     assert untrue(archive, league) == {}
@@ -1492,16 +1492,16 @@ def test_a_hole_of_a_list_is_closed_by_a_sync_whose_range_holds_it(archive: side
 def test_cut_bodies_of_every_kind_are_holes_and_the_next_sync_is_whole(archive: sideline.Archive, league: Service) -> None:
     for operation in ("stats", "stats_details", "possessions", "shots", "roster"):
         league.faults.add(operation, change_bytes=truncated(0.5), times=1)
-    report = sync(archive, **WHOLE, tables=None)
+    report = sync(archive, **WHOLE_SPAN, tables=None)
     assert Counter(hole["operation"] for hole in report.holes) == Counter(["stats", "stats_details", "possessions", "shots", "roster"])
-    archive.sync(**WHOLE)
+    archive.sync(**WHOLE_SPAN)
     assert untrue(archive, league, TRUE) == {}
 
 
 def test_every_addition_of_the_vendor_is_archived_too(tmp_path: Path) -> None:
     with Service(now=NOW, features=Features.everything(), **SIZE) as league, sideline.Client(**league.client_options()) as client:
         archive = sideline.Archive(tmp_path, client)
-        assert {row["status"] for row in archive.sync(**WHOLE).coverage.to_dicts()} <= {"fetched", "empty", "unavailable", "withdrawn"}
+        assert {row["status"] for row in archive.sync(**WHOLE_SPAN).coverage.to_dicts()} <= {"fetched", "empty", "unavailable", "withdrawn"}
         assert untrue(archive, league, TRUE) == {}
 
 

@@ -51,12 +51,12 @@ def rows(parts: list[Part], client: sideline.Client) -> list[dict[str, Any]]:
 def test_parts_together_are_the_truth_in_the_order_of_the_whole(second: Service, asking: sideline.Client, table: str) -> None:
     plan = asking.plan(table, **RANGE)
     truth = second.truth()[table]
-    whole = rows(plan.split(1), asking)
-    assert not differences(whole, truth, columns=truth[0].keys())
+    expected = rows(plan.split(1), asking)
+    assert not differences(expected, truth, columns=truth[0].keys())
     for count in (3, 1000):
         parts = plan.split(count)
-        assert rows(parts, asking) == whole
-        assert [row for part in parts for batch in part.batches(asking) for row in sideline.Table(table, batch).to_dicts()] == whole
+        assert rows(parts, asking) == expected
+        assert [row for part in parts for batch in part.batches(asking) for row in sideline.Table(table, batch).to_dicts()] == expected
         sizes = [len(part) for part in parts]
         assert sum(sizes) == len(plan)
         assert len(parts) == min(count, len(plan))
@@ -69,8 +69,8 @@ def test_the_parts_of_box_scores_have_the_columns_of_their_data(second: Service,
     assert not differences(rows(plan.split(2), asking), truth, columns=truth[0].keys())
     with pytest.raises(ValueError, match="player_stats"):
         plan.split(1)[0].batches(asking)
-    named = asking.plan("box_score", **RANGE, columns=["player_id", "PTS"]).split(1)[0]
-    assert {tuple(batch.schema.names) for batch in named.batches(asking)} == {("player_id", "PTS")}
+    part = asking.plan("box_score", **RANGE, columns=["player_id", "PTS"]).split(1)[0]
+    assert {tuple(batch.schema.names) for batch in part.batches(asking)} == {("player_id", "PTS")}
 
 
 @pytest.mark.parametrize("is_end_included", [False, True])
@@ -96,8 +96,8 @@ def test_windows_of_a_session_are_neither_lost_nor_repeated(is_end_included: boo
             for count in (1, 1000):
                 parts = plan.split(count)
                 assert not differences(rows(parts, client), truth, columns=truth[0].keys())
-                kept = [row for part in parts for row in part.bodies(client).to_dicts()]
-                assert [row["has_next"] for row in kept[:6]] == [True, True, False, True, False, False]
+                rows_of_bodies = [row for part in parts for row in part.bodies(client).to_dicts()]
+                assert [row["has_next"] for row in rows_of_bodies[:6]] == [True, True, False, True, False, False]
 
 
 def test_a_position_outside_its_window_is_neither_lost_nor_repeated(tmp_path: Path) -> None:
@@ -166,21 +166,21 @@ def test_without_an_end_the_plan_ends_at_the_services_now(second: Service, askin
 
 
 @pytest.mark.parametrize(
-    ("operation", "options", "named"),
+    ("operation", "options", "subject"),
     [
         ("teams", {"status": 500}, "teams/all"),
         ("schedule", {"change": NO_DATA["null root"]}, "schedule/all"),
         ("team_events", {"status": 503, "times": 1}, "team_events/team "),
         ("team_events", {"status": 403, "body": {"status": 403, "message": "Restricted"}, "times": 1}, "team_events/team "),
         ("team_events", {"change": lambda body: {"events": [None, *body["events"]]}}, "event/"),
-        ("team_events", {"change": lambda body: {"events": [{**one, "results": None} for one in body["events"]]}}, "results is null"),
+        ("team_events", {"change": lambda body: {"events": [{**event, "results": None} for event in body["events"]]}}, "results is null"),
     ],
 )
-def test_a_hole_in_the_lists_is_named_and_no_plan(second: Service, asking: sideline.Client, operation: str, options: dict[str, Any], named: str) -> None:
+def test_a_hole_in_the_lists_is_named_and_no_plan(second: Service, asking: sideline.Client, operation: str, options: dict[str, Any], subject: str) -> None:
     second.faults.add(operation, **options)
-    with pytest.raises(sideline.IncompleteError, match=named):
+    with pytest.raises(sideline.IncompleteError, match=subject):
         asking.plan("shots", **RANGE)
-    assert not any(one.operation == "shots" for one in second.requests.all())
+    assert not any(request.operation == "shots" for request in second.requests.all())
 
 
 def test_a_game_that_does_not_exist_is_a_hole_of_a_plan(asking: sideline.Client) -> None:
@@ -194,12 +194,12 @@ def test_a_game_that_only_the_schedule_lists_is_planned() -> None:
         with service.season.lock:
             game.is_listed = False
             service.season.revision += 1
-        found = {unit["session_id"] for unit in client.plan("shots", **RANGE).units.to_dicts()}
-        assert {session.id for session in game.sessions} <= found
+        session_ids = {unit["session_id"] for unit in client.plan("shots", **RANGE).units.to_dicts()}
+        assert {session.id for session in game.sessions} <= session_ids
         # One that the service does not have either was not tracked.
         service.faults.add("game", status=404, body={"status": 404, "message": "Invalid id"})
-        found = {unit["session_id"] for unit in client.plan("shots", **RANGE).units.to_dicts()}
-        assert not {session.id for session in game.sessions} & found
+        session_ids = {unit["session_id"] for unit in client.plan("shots", **RANGE).units.to_dicts()}
+        assert not {session.id for session in game.sessions} & session_ids
 
 
 @pytest.mark.parametrize("table", ["stat_events", "locations"])
@@ -214,16 +214,16 @@ def test_a_hole_raises_and_is_a_row_of_bodies(second: Service, asking: sideline.
         list(part.batches(asking))
     second.faults.add(plan.operation, status=403, body={"status": 403, "message": "No access"}, times=1)
     second.faults.add(plan.operation, change=NO_DATA["null root"], times=1)
-    kept = part.bodies(asking).to_dicts()
-    assert [row["session_id"] for row in kept] == [unit["session_id"] for unit in plan.units.to_dicts()]
-    assert sorted(row["status"] for row in kept if row["status"] != "fetched") == ["failed", "forbidden"]
-    by_status = {row["status"]: row for row in kept}
+    rows_of_bodies = part.bodies(asking).to_dicts()
+    assert [row["session_id"] for row in rows_of_bodies] == [unit["session_id"] for unit in plan.units.to_dicts()]
+    assert sorted(row["status"] for row in rows_of_bodies if row["status"] != "fetched") == ["failed", "forbidden"]
+    by_status = {row["status"]: row for row in rows_of_bodies}
     assert by_status["forbidden"]["body"] is None
     assert by_status["failed"]["body"] is not None
-    for row in kept:
+    for row in rows_of_bodies:
         if row["status"] == "fetched":
-            again = sideline.Payload.from_bytes(plan.operation, row["body"], session_id=row["session_id"], game_id=row["game_id"])
-            assert again.table(table).num_rows == row["rows"]
+            payload = sideline.Payload.from_bytes(plan.operation, row["body"], session_id=row["session_id"], game_id=row["game_id"])
+            assert payload.table(table).num_rows == row["rows"]
 
 
 def test_an_unlinked_404_is_unavailable_and_no_hole(second: Service, asking: sideline.Client) -> None:
@@ -250,9 +250,9 @@ def test_a_part_is_small_and_holds_no_secret(second: Service, asking: sideline.C
             assert len(part) == 164
             text = pickle.dumps(part)
             assert len(text) < 20_000
-            for shown in (text, plan.to_json().encode(), repr(plan).encode(), repr(part).encode(), plan.__reduce__()[1][0]):
+            for text_bytes in (text, plan.to_json().encode(), repr(plan).encode(), repr(part).encode(), plan.__reduce__()[1][0]):
                 for secret in (options["secret"], options["api_key"]):
-                    assert secret.encode() not in shown
+                    assert secret.encode() not in text_bytes
             assert pickle.loads(text) == part
             assert Plan.from_json(plan.to_json()) == plan
 
@@ -280,8 +280,8 @@ def test_a_workers_environment_gives_the_secret_and_redirects_nothing(second: Se
             part = client.plan("shots", **RANGE).split(1)[0]
     assert {part.plan.service[name] for name in ("sport", "environment")} == {"basketball", "production"}
     elsewhere = "http://127.0.0.1:9"
-    lies = {"BASE_URL": elsewhere, "WEBSOCKET_URL": elsewhere, "BROADCAST_BASE_URL": elsewhere, "SPORT": "football", "ENVIRONMENT": "development"}
-    environ = {**os.environ, **{f"SIDELINE_{name}": value for name, value in lies.items()}, "SIDELINE_USERNAME": "nobody"}
+    settings = {"BASE_URL": elsewhere, "WEBSOCKET_URL": elsewhere, "BROADCAST_BASE_URL": elsewhere, "SPORT": "football", "ENVIRONMENT": "development"}
+    environ = {**os.environ, **{f"SIDELINE_{name}": value for name, value in settings.items()}, "SIDELINE_USERNAME": "nobody"}
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", WORKER], input=pickle.dumps(part), capture_output=True, env={**environ, "SIDELINE_SECRET": second.secret}
     )
@@ -313,19 +313,19 @@ def test_the_rate_is_divided_by_the_parts_that_are_read_at_once(second: Service)
         for parts, tasks, rate in ((4, None, 10), (4, 2, 20), (2, 8, 20), (1, None, 40)):
             for part in plan.split(parts, tasks=tasks):
                 assert part.plan.service["requests_per_second"] == rate
-                built = _parts._client_for(part.plan)
-                assert built._options["requests_per_second"] == rate
-                assert built._options["timeout"] == client._options["timeout"]
+                worker_client = _parts._client_for(part.plan)
+                assert worker_client._options["requests_per_second"] == rate
+                assert worker_client._options["timeout"] == client._options["timeout"]
 
 
 def test_an_asynchronous_client_plans_the_same(second: Service, asking: sideline.Client) -> None:
-    async def planned() -> tuple[Plan, Plan]:
+    async def plan_twice() -> tuple[Plan, Plan]:
         async with sideline.AsyncClient(**second.client_options(), max_retries=0) as client:
             return await client.plan("shots", **RANGE), await client.season(2026).plan("shots")
 
-    one, whole = asyncio.run(planned())
-    assert one == asking.plan("shots", **RANGE)
-    assert one._units == whole._units
+    plan, season_plan = asyncio.run(plan_twice())
+    assert plan == asking.plan("shots", **RANGE)
+    assert plan._units == season_plan._units
 
 
 def test_a_cancelled_plan_sends_no_further_request() -> None:
@@ -354,22 +354,22 @@ def test_a_season_is_july_to_june(second: Service, asking: sideline.Client) -> N
     assert len(asking.season(2026).plan("shots")) == len(second.season.sessions())
     assert len(asking.season(2026, team_ids=[second.season.teams[0].id]).plan("shots")) < len(second.season.sessions())
     assert len(asking.season(2025).plan("shots")) == 0
-    for wrong in ("2026-28", "26-27", "", 26, True, None, 2026.0):
+    for invalid_season in ("2026-28", "26-27", "", 26, True, None, 2026.0):
         with pytest.raises(ValueError, match="2026-27|1970"):
-            asking.season(wrong)  # type: ignore[arg-type]
+            asking.season(invalid_season)  # type: ignore[arg-type]
 
 
 def test_the_teams_of_a_season_are_read_once(second: Service, asking: sideline.Client) -> None:
     team = second.season.teams[0].id
-    planned = asking.plan("shots", team_ids=[team], start="2026-07-01", end="2027-07-01")
-    for teams in (team, str(team), [team], (each for each in [team]), np.array([team])):
+    plan = asking.plan("shots", team_ids=[team], start="2026-07-01", end="2027-07-01")
+    for teams in (team, str(team), [team], (team_id for team_id in [team]), np.array([team])):
         season = asking.season(2026, team_ids=teams)
         assert repr(season) == "<sideline.Season 2026-27, 1 team>"
-        assert [season.plan("shots") for _ in range(2)] == [planned, planned]
+        assert [season.plan("shots") for _ in range(2)] == [plan, plan]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [
         ({"table": "shots"}, "give one of start="),
         ({"table": "shots", "session_ids": ["a"], **RANGE}, "give one of start="),
@@ -386,8 +386,8 @@ def test_the_teams_of_a_season_are_read_once(second: Service, asking: sideline.C
         ({"table": "locations", "session_ids": ["a"]}, "start= and end="),
     ],
 )
-def test_an_impossible_plan_is_refused_before_a_request(second: Service, asking: sideline.Client, arguments: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_an_impossible_plan_is_refused_before_a_request(second: Service, asking: sideline.Client, arguments: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
         asking.plan(**arguments)
     assert len(second.requests) == 0
 
@@ -401,7 +401,7 @@ def test_locations_of_sessions_take_a_range(second: Service, asking: sideline.Cl
 
 def test_an_invalid_plan_is_refused(asking: sideline.Client) -> None:
     text = asking.plan("shots", session_ids=["a"]).to_json()
-    for wrong in (
+    for invalid_text in (
         "",
         "{}",
         "[]",
@@ -411,10 +411,10 @@ def test_an_invalid_plan_is_refused(asking: sideline.Client) -> None:
         text[:-3],
     ):
         with pytest.raises(ValueError, match="not a sideline plan"):
-            Plan.from_json(wrong)
-    for wrong in (0, -1, True, 1.5):
+            Plan.from_json(invalid_text)
+    for count in (0, -1, True, 1.5):
         with pytest.raises(ValueError, match="at least 1"):
-            Plan.from_json(text).split(wrong)  # type: ignore[arg-type]
+            Plan.from_json(text).split(count)  # type: ignore[arg-type]
 
 
 def test_an_estimate_is_near_what_a_simulated_season_costs() -> None:

@@ -38,7 +38,7 @@ def asking(second: Service) -> Iterator[sideline.Client]:
 
 
 @pytest.fixture(scope="module")
-def whole(second: Service) -> pl.DataFrame:
+def all_rows(second: Service) -> pl.DataFrame:
     with sideline.Client(**second.client_options()) as client:
         return client.scan("stat_events", **RANGE).collect()
 
@@ -56,25 +56,25 @@ def names(second: Service) -> dict[str, Any]:
     }
 
 
-COUNTED = re.findall(r"^\| `(frame.*?)` \| (\d+) \| (\d+) \|", DOCS.replace(r"\|", "&#124;"), re.M)
+DOCUMENTED_QUERIES = re.findall(r"^\| `(frame.*?)` \| (\d+) \| (\d+) \|", DOCS.replace(r"\|", "&#124;"), re.M)
 
 
 def test_the_page_counts_the_requests_of_each_kind_of_predicate() -> None:
-    assert len(COUNTED) >= 10
+    assert len(DOCUMENTED_QUERIES) >= 10
     assert "4 teams, 6 games and 2 practices with 19 sessions" in DOCS
 
 
-@pytest.mark.parametrize(("query", "lists", "sessions"), COUNTED)
+@pytest.mark.parametrize(("query", "lists", "sessions"), DOCUMENTED_QUERIES)
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_a_query_requests_what_the_page_says(
-    second: Service, asking: sideline.Client, whole: pl.DataFrame, query: str, lists: str, sessions: str, engine: Literal["in-memory", "streaming"]
+    second: Service, asking: sideline.Client, all_rows: pl.DataFrame, query: str, lists: str, sessions: str, engine: Literal["in-memory", "streaming"]
 ) -> None:
-    known, query = names(second), query.replace("&#124;", "|")
-    found = eval(query, {**known, "frame": asking.scan("stat_events", **RANGE)}).collect(engine=engine)
+    variables, query = names(second), query.replace("&#124;", "|")
+    actual = eval(query, {**variables, "frame": asking.scan("stat_events", **RANGE)}).collect(engine=engine)
     counts = second.requests.counts()
-    asked = sum(counts.pop(name, 0) for name in LISTS)
-    assert (asked, sum(counts.values())) == (int(lists), int(sessions))
-    assert found.equals(eval(query, {**known, "frame": whole.lazy()}).collect())
+    list_count = sum(counts.pop(name, 0) for name in LISTS)
+    assert (list_count, sum(counts.values())) == (int(lists), int(sessions))
+    assert actual.equals(eval(query, {**variables, "frame": all_rows.lazy()}).collect())
 
 
 def test_a_scan_has_the_types_of_the_schemas_and_the_rows_of_the_truth(second: Service, asking: sideline.Client) -> None:
@@ -84,17 +84,17 @@ def test_a_scan_has_the_types_of_the_schemas_and_the_rows_of_the_truth(second: S
         types = frame.collect_schema()
         assert len(second.requests) == 0
         assert types.names() == sideline.SCHEMAS[table].names
-        found = frame.collect()
-        assert found.schema == types == pl.Schema(sideline.SCHEMAS[table])
+        actual = frame.collect()
+        assert actual.schema == types == pl.Schema(sideline.SCHEMAS[table])
         truth = second.truth()[table]
-        assert not differences(found.to_dicts(), truth, columns=truth[0].keys())
+        assert not differences(actual.to_dicts(), truth, columns=truth[0].keys())
 
 
 def test_a_frame_plans_once_and_another_plans_again(second: Service, asking: sideline.Client) -> None:
     frame = asking.scan("shots", **RANGE)
     keys = ["session_id", "player_id"]
-    joined = frame.select(keys).join(frame.select(*keys, "points"), on=keys).collect()
-    assert joined.height >= frame.collect().height > 0
+    joined_frame = frame.select(keys).join(frame.select(*keys, "points"), on=keys).collect()
+    assert joined_frame.height >= frame.collect().height > 0
     assert second.requests.counts()["teams"] == 1
     asking.scan("shots", **RANGE).head(1).collect()
     assert second.requests.counts()["teams"] == 2
@@ -117,16 +117,16 @@ PREDICATES = [
 
 
 @pytest.mark.parametrize("number", range(len(PREDICATES)))
-def test_a_predicate_only_narrows(asking: sideline.Client, whole: pl.DataFrame, number: int) -> None:
+def test_a_predicate_only_narrows(asking: sideline.Client, all_rows: pl.DataFrame, number: int) -> None:
     predicate = PREDICATES[number]
     frame = asking.scan("stat_events", **RANGE)
     for query in (
-        lambda of: of.filter(predicate),
-        lambda of: of.head(40).filter(predicate),
-        lambda of: of.filter(predicate).tail(3).select("value", "stat"),
-        lambda of: of.filter(predicate).filter(pl.col("team_id") == 13).head(3),
+        lambda frame: frame.filter(predicate),
+        lambda frame: frame.head(40).filter(predicate),
+        lambda frame: frame.filter(predicate).tail(3).select("value", "stat"),
+        lambda frame: frame.filter(predicate).filter(pl.col("team_id") == 13).head(3),
     ):
-        assert query(frame).collect().equals(query(whole.lazy()).collect())
+        assert query(frame).collect().equals(query(all_rows.lazy()).collect())
 
 
 def test_a_hole_raises_and_its_unit_is_named(second: Service, asking: sideline.Client) -> None:
@@ -141,17 +141,17 @@ def test_a_hole_raises_and_its_unit_is_named(second: Service, asking: sideline.C
 
 
 def test_the_teams_of_the_scan_choose_sessions_and_those_of_the_predicate_rows(second: Service, asking: sideline.Client) -> None:
-    one, other = (team.id for team in second.season.teams[:2])
+    listed_team, other = (team.id for team in second.season.teams[:2])
     for frame in (
-        asking.scan("shots", team_ids=[one], **RANGE),
-        asking.season("2026-27", team_ids=[one]).scan("shots"),
+        asking.scan("shots", team_ids=[listed_team], **RANGE),
+        asking.season("2026-27", team_ids=[listed_team]).scan("shots"),
     ):
         second.requests.clear()
-        for team in (one, other):
-            truth = [row for row in second.truth(team_ids=[one])["shots"] if row["team_id"] == team]
+        for team in (listed_team, other):
+            truth = [row for row in second.truth(team_ids=[listed_team])["shots"] if row["team_id"] == team]
             assert truth
             assert not differences(frame.filter(team_id=team).collect().to_dicts(), truth, columns=truth[0].keys())
-        assert {row.ids["team_id"] for row in second.requests.all("team_events")} == {str(one)}
+        assert {row.ids["team_id"] for row in second.requests.all("team_events")} == {str(listed_team)}
 
 
 def test_duckdb_reads_it_by_its_name(second: Service, asking: sideline.Client) -> None:
@@ -184,10 +184,10 @@ def test_a_scan_of_an_asynchronous_client_is_not_awaited(second: Service) -> Non
 
 
 @pytest.mark.parametrize(
-    ("table", "options", "said"),
+    ("table", "options", "text"),
     [("box_score", RANGE, "player_stats"), ("teams", RANGE, r"client\.teams\(\)"), ("nope", RANGE, "no plan reads"), ("shots", {}, "start=")],
 )
-def test_an_impossible_scan_is_refused_before_a_request(second: Service, asking: sideline.Client, table: str, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_an_impossible_scan_is_refused_before_a_request(second: Service, asking: sideline.Client, table: str, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
         asking.scan(table, **options)
     assert len(second.requests) == 0

@@ -38,7 +38,7 @@ SIZE |= {"practices": 0, "upcoming": 1, "days": 20, "link_base": "https://servic
 TABLES = ("events", "games", "player_stats", "stat_events", "shots")
 
 SEEN: Counter[str] = Counter()
-"""How often the machine met each verdict, and "false degraded": where archive and truth were the same in the end."""
+"""The number of each verdict, and of "false degraded" ones: archive and truth were equal in the end."""
 
 
 class StatusMachine(TrustMachine):
@@ -90,7 +90,7 @@ def season(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an archive of the whole season: it is copied and never written."""
     folder = tmp_path_factory.mktemp("archives") / "season"
     with Service(**SIZE) as second:
-        synced(second, folder)
+        sync_archive(second, folder)
     return folder
 
 
@@ -100,7 +100,7 @@ def archive(tmp_path: Path, season: Path) -> sideline.Archive:
     return sideline.Archive(shutil.copytree(season, tmp_path / "season"))
 
 
-def synced(second: Service, root: Path, **options: Any) -> sideline.Archive:
+def sync_archive(second: Service, root: Path, **options: Any) -> sideline.Archive:
     with sideline.Client(**second.client_options(), max_retries=0) as client:
         archive = sideline.Archive(root, client)
         archive.sync(**SEASON, on_error="keep", progress=False, **{"tables": TABLES, **options})
@@ -112,13 +112,13 @@ def verdicts(archive: sideline.Archive, table: str = "stat_events", **options: A
 
 
 def test_status_of_a_complete_season(second: Service, archive: sideline.Archive) -> None:
-    found = archive.status(correction_window=timedelta(0))
-    assert found.name == "status" and found.column_names[:5] == ["game_id", "table", "status", "checked", "reasons"]
-    rows = found.to_dicts()
+    table = archive.status(correction_window=timedelta(0))
+    assert table.name == "status" and table.column_names[:5] == ["game_id", "table", "status", "checked", "reasons"]
+    rows = table.to_dicts()
     games = {event.id for event in second.season.events if event.is_game}
     assert {row["game_id"] for row in rows} == games
     assert {row["status"] for row in rows} == {"available", "pending"}
-    [(upcoming, (status, reasons))] = [one for one in verdicts(archive, correction_window=timedelta(0)).items() if one[1][0] != "available"]
+    [(upcoming, (status, reasons))] = [verdict for verdict in verdicts(archive, correction_window=timedelta(0)).items() if verdict[1][0] != "available"]
     assert (status, reasons[0][:9]) == ("pending", "starts at")
     assert all(row["last_changed"] and row["last_listed"] for row in rows if row["game_id"] != upcoming)
     assert {row["checked"] for row in rows if row["game_id"] == upcoming} == {False}, "it is not over, so nothing compared it"
@@ -142,10 +142,10 @@ def test_a_recent_game_is_provisional_until_a_sync_after_the_correction_window(t
     second.advance(timedelta(days=9))
     later = sideline.Archive(tmp_path / "season", clock=lambda: second.time)
     assert {verdicts(later)[game][0] for game in recent} == {"provisional"}, "nobody looked since"
-    synced(second, tmp_path / "season")
+    sync_archive(second, tmp_path / "season")
     assert {verdicts(later)[game][0] for game in recent} == {"available"}
     second.requests.clear()
-    synced(second, tmp_path / "season")
+    sync_archive(second, tmp_path / "season")
     assert "stats" not in second.requests.counts(), "once after the window is enough"
 
 
@@ -161,9 +161,9 @@ def test_a_recent_game_is_provisional_until_a_sync_after_the_correction_window(t
 )
 def test_a_unit_that_failed(tmp_path: Path, second: Service, fault: dict[str, Any], expected: str, reason: str) -> None:
     second.faults.add("stats_details", times=1, **fault)
-    archive = synced(second, tmp_path / "season")
-    found = verdicts(archive, correction_window=timedelta(0))
-    [(game, (status, reasons))] = [one for one in found.items() if one[1][0] not in ("available", "pending")]
+    archive = sync_archive(second, tmp_path / "season")
+    verdict_by_game = verdicts(archive, correction_window=timedelta(0))
+    [(game, (status, reasons))] = [verdict for verdict in verdict_by_game.items() if verdict[1][0] not in ("available", "pending")]
     assert status == expected
     assert reason in reasons[0] and reasons[0].startswith("stats_details/")
     others = verdicts(archive, "shots", correction_window=timedelta(0))
@@ -173,40 +173,40 @@ def test_a_unit_that_failed(tmp_path: Path, second: Service, fault: dict[str, An
 @pytest.mark.usefixtures("archive")
 def test_rows_that_are_older_than_a_failure_are_degraded(tmp_path: Path, second: Service) -> None:
     second.faults.add("shots", status=500, body={"status": 500, "message": "broken"})
-    archive = synced(second, tmp_path / "season", correction_window=None)
-    status, reasons = next(iter(one for one in verdicts(archive, "shots", correction_window=timedelta(0)).values() if one[0] != "pending"))
+    archive = sync_archive(second, tmp_path / "season", correction_window=None)
+    status, reasons = next(iter(verdict for verdict in verdicts(archive, "shots", correction_window=timedelta(0)).values() if verdict[0] != "pending"))
     assert status == "degraded" and "the rows are older than the last request" in reasons[0]
 
 
 @pytest.mark.usefixtures("archive")
 def test_a_list_that_could_not_be_read_casts_doubt_on_its_games(tmp_path: Path, second: Service) -> None:
     second.faults.add("schedule", status=500, body={"status": 500, "message": "broken"})
-    archive = synced(second, tmp_path / "season")
-    found = verdicts(archive, correction_window=timedelta(0))
-    assert "available" not in {status for status, _ in found.values()}
-    assert any("schedule/all: " in reason for _, reasons in found.values() for reason in reasons)
+    archive = sync_archive(second, tmp_path / "season")
+    verdict_by_game = verdicts(archive, correction_window=timedelta(0))
+    assert "available" not in {status for status, _ in verdict_by_game.values()}
+    assert any("schedule/all: " in reason for _, reasons in verdict_by_game.values() for reason in reasons)
 
 
 def test_a_contradiction_is_degraded(tmp_path: Path, second: Service) -> None:
-    def doubled(body: Any) -> Any:
+    def raise_values(body: Any) -> Any:
         for team in body["teams"]:
             for line in team["player_stats"]:
                 line["stats"] = {code: value + 40 for code, value in line["stats"].items()}
         return body
 
-    second.faults.add("stats", change=doubled, times=1)
-    archive = synced(second, tmp_path / "season")
-    bad = [one for one in verdicts(archive, "box_score", correction_window=timedelta(0)).values() if one[0] == "degraded"]
+    second.faults.add("stats", change=raise_values, times=1)
+    archive = sync_archive(second, tmp_path / "season")
+    bad = [verdict for verdict in verdicts(archive, "box_score", correction_window=timedelta(0)).values() if verdict[0] == "degraded"]
     assert len(bad) == 1 and bad[0][1][0].startswith("violates ")
 
 
 @pytest.mark.usefixtures("archive")
 def test_a_game_that_is_gone_is_withdrawn(tmp_path: Path, second: Service) -> None:
-    gone = second.change.all["withdraw_game"]()
-    archive = synced(second, tmp_path / "season")
-    archive = synced(second, tmp_path / "season")
+    change = second.change.all["withdraw_game"]()
+    archive = sync_archive(second, tmp_path / "season")
+    archive = sync_archive(second, tmp_path / "season")
     withdrawn = [game for game, (status, _) in verdicts(archive, correction_window=timedelta(0)).items() if status == "withdrawn"]
-    assert len(withdrawn) == 1, gone
+    assert len(withdrawn) == 1, change
 
 
 def test_units_of_a_killed_sync_are_degraded(tmp_path: Path, second: Service, archive: sideline.Archive) -> None:
@@ -214,14 +214,14 @@ def test_units_of_a_killed_sync_are_degraded(tmp_path: Path, second: Service, ar
         assert second.change.all["correct_stat"]()
         try:
             with killed_after(transactions):
-                synced(second, tmp_path / "season", correction_window=None)
+                sync_archive(second, tmp_path / "season", correction_window=None)
         except Killed:
-            found = [reason for row in archive.status(correction_window=timedelta(0)).to_dicts() for reason in row["reasons"]]
-            if any("a sync was interrupted while it stored" in reason for reason in found):
+            reasons = [reason for row in archive.status(correction_window=timedelta(0)).to_dicts() for reason in row["reasons"]]
+            if any("a sync was interrupted while it stored" in reason for reason in reasons):
                 break
     else:
         pytest.fail("no kill left a unit half stored")
-    synced(second, tmp_path / "season")
+    sync_archive(second, tmp_path / "season")
     assert {status for status, _ in verdicts(archive, correction_window=timedelta(0)).values()} == {"available", "pending"}
 
 
@@ -248,16 +248,16 @@ def test_every_table_of_a_game_has_a_verdict_after_a_killed_sync(tmp_path: Path,
 
 
 def test_teams_and_time_choose_the_games(tmp_path: Path, second: Service, archive: sideline.Archive) -> None:
-    everything = verdicts(archive)
+    all_verdicts = verdicts(archive)
     team = second.season.teams[0].id
-    own = {event.id for event in second.season.events if event.is_game and team in event.team_ids}
-    assert set(verdicts(archive, team_ids=team)) == set(verdicts(archive, team_ids=[str(team)])) == own != set(everything)
+    team_games = {event.id for event in second.season.events if event.is_game and team in event.team_ids}
+    assert set(verdicts(archive, team_ids=team)) == set(verdicts(archive, team_ids=[str(team)])) == team_games != set(all_verdicts)
     for teams in (987_654, [team, 987_654]):
         with pytest.raises(ValueError, match="the archive has no game and no list of team 987654"):
             archive.status(team_ids=teams)
     assert archive.status(team_ids=team, since=NOW + timedelta(days=900)).num_rows == 0
     late = verdicts(archive, since=NOW - timedelta(days=3))
-    assert set(late) < set(everything)
+    assert set(late) < set(all_verdicts)
     with pytest.raises(ValueError, match="team_ids are numbers"):
         archive.status(team_ids=["bears"])
     with pytest.raises(FileNotFoundError):
@@ -275,7 +275,7 @@ def test_the_command_names_each_problem(tmp_path: Path, second: Service) -> None
     assert "no problems" in done.stdout.splitlines()[0] and "available" in done.stdout
     second.faults.add("shots", status=403, body={"status": 403, "message": "No access to SHOTS data"})
     second.faults.add("possessions", status=403, body={"status": 403, "message": "No access to POSSESSIONS data"})
-    synced(second, tmp_path / "season", correction_window=None, tables=(*TABLES, "possessions", "possession_events", "possession_players"))
+    sync_archive(second, tmp_path / "season", correction_window=None, tables=(*TABLES, "possessions", "possession_events", "possession_players"))
     done = run()
     assert done.returncode == 3
     assert any(" shots forbidden: " in line for line in done.stdout.splitlines())
@@ -303,8 +303,8 @@ def test_a_list_with_a_hole_concerns_the_games_that_may_be_in_its_range() -> Non
         (None, True),
     ):
         assert _holds(row, _Game("g", starts_at=starts_at)) == is_held, starts_at
-    far = _Game("g", starts_at=NOW + 1000 * hour)
-    assert all(_holds({**row, name: None}, far) for name in row)
+    distant = _Game("g", starts_at=NOW + 1000 * hour)
+    assert all(_holds({**row, name: None}, distant) for name in row)
 
 
 HALVES: dict[str, list[tuple[bool, tuple[str, ...] | None]]] = {
@@ -345,7 +345,7 @@ def test_a_played_game_of_which_only_the_schedule_is_stored_is_available(tmp_pat
 def test_a_table_has_the_worst_verdict_of_its_sessions(tmp_path: Path, skip: int, status: int, expected: str) -> None:
     with Service(**SIZE | {"sessions": (2, 2), "games": 1}) as service:
         service.faults.add("stats", skip=skip, times=1, status=status, body={"status": status, "message": "broken"})
-        archive = synced(service, tmp_path / "season")
+        archive = sync_archive(service, tmp_path / "season")
         [game] = [event.id for event in service.season.games if event.sessions]
         assert verdicts(archive, "player_stats")[game][0] == expected
         assert verdicts(archive, "stat_events")[game][0] == "available"
@@ -363,33 +363,33 @@ def test_a_listed_session_that_a_sync_of_other_tables_left_out_is_not_available(
                 service.season.revision += 1
 
         change(is_listed=False)
-        archive = synced(service, tmp_path / "season", tables=("player_stats",))
+        archive = sync_archive(service, tmp_path / "season", tables=("player_stats",))
         assert verdicts(archive, "player_stats")[game.id][0] == "available"
         change(is_listed=True)
         late = ("late", [f"stats/{session.id}: nothing of it is stored: sync again"])
         for tables in (("shots", "games"), ("events",)):
-            synced(service, tmp_path / "season", tables=tables)
+            sync_archive(service, tmp_path / "season", tables=tables)
             assert verdicts(archive, "player_stats")[game.id] == late
         assert verdicts(archive, "shots")[game.id][0] == "available"
-        synced(service, tmp_path / "season")
+        sync_archive(service, tmp_path / "season")
         assert verdicts(archive, "player_stats")[game.id][0] == "available"
         change(is_listed=False)
-        synced(service, tmp_path / "season")
+        sync_archive(service, tmp_path / "season")
         assert verdicts(archive, "player_stats")[game.id][0] == "available"
         change(is_listed=True)
-        synced(service, tmp_path / "season", tables=("shots",))
+        sync_archive(service, tmp_path / "season", tables=("shots",))
         assert verdicts(archive, "player_stats")[game.id] == late
 
 
 def test_positions_of_a_session_with_other_times_are_not_available(tmp_path: Path) -> None:
     with Service(**SIZE | {"sessions": (2, 2), "games": 1}) as service:
         [game] = [event for event in service.season.games if event.sessions]
-        archive = synced(service, tmp_path / "season", tables=("locations",))
+        archive = sync_archive(service, tmp_path / "season", tables=("locations",))
         assert verdicts(archive, "locations")[game.id][0] == "available"
         with service.season.lock:
             game.sessions[0].end += 60_000
             service.season.revision += 1
-        synced(service, tmp_path / "season", tables=("events",))
+        sync_archive(service, tmp_path / "season", tables=("events",))
         reason = f"locations/{game.sessions[0].id}: its session has other times now"
         assert verdicts(archive, "locations")[game.id] == ("provisional", [reason])
 
@@ -401,12 +401,12 @@ def test_defenders_without_shots_have_no_verdict(tmp_path: Path, reason: str) ->
         service.faults.add("shots", status=404)
         service.faults.add("game", change=_without_links_to_shots)
         service.faults.add("team_events", change=_without_links_to_shots)
-        archive = synced(service, tmp_path / "season", tables=tables)
+        archive = sync_archive(service, tmp_path / "season", tables=tables)
         [game] = [event for event in service.season.games if event.sessions]
         assert verdicts(archive, "tracking_loads")[game.id][0] == "available"
         assert verdicts(archive, "shots") == verdicts(archive, "tracking_defenders") == {}
         service.faults.clear()
-        archive = synced(service, tmp_path / "season", tables=("shots", "locations"))
+        archive = sync_archive(service, tmp_path / "season", tables=("shots", "locations"))
         assert verdicts(archive, "tracking_defenders")[game.id][0] == "available"
 
 

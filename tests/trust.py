@@ -90,8 +90,8 @@ class Memory:
 
     def event(self, row: Row) -> str | None:
         """The row's game or practice. The `event_id` of a play is its own."""
-        own = row.get("event_id")
-        return (own if own in self.teams_of else None) or row.get("game_id") or self.event_of.get(row.get("session_id") or "")
+        own_id = row.get("event_id")
+        return (own_id if own_id in self.teams_of else None) or row.get("game_id") or self.event_of.get(row.get("session_id") or "")
 
 
 def is_named(table: str, row: Row, accounts: Iterable[Row], memory: Memory) -> bool:
@@ -102,29 +102,29 @@ def is_named(table: str, row: Row, accounts: Iterable[Row], memory: Memory) -> b
     event = memory.event(row)
     teams = memory.teams_of.get(event or "", {row.get("team_id")})
     teams_without_list: set[int | None] = set()
-    for account in accounts:
-        operation = account.get("operation")
-        same_session = account.get("session_id") is not None and account["session_id"] == row.get("session_id")
-        same_event = event is not None and (account.get("game_id") == event or str(account.get("unit", "")).endswith(f"/{event}"))
-        if "field" in account:
-            same_team = account.get("team_id") is not None and account["team_id"] == row.get("team_id")
-            if account.get("table") == table and (same_session or same_event or same_team):
+    for entry in accounts:
+        operation = entry.get("operation")
+        same_session = entry.get("session_id") is not None and entry["session_id"] == row.get("session_id")
+        same_event = event is not None and (entry.get("game_id") == event or str(entry.get("unit", "")).endswith(f"/{event}"))
+        if "field" in entry:
+            same_team = entry.get("team_id") is not None and entry["team_id"] == row.get("team_id")
+            if entry.get("table") == table and (same_session or same_event or same_team):
                 return True
             continue
-        if account["status"] == "withdrawn":
+        if entry["status"] == "withdrawn":
             continue
         if operation in PARENTS[table]:
             # A list as a whole has no id of a row.
-            whole = all(account.get(name) is None for name in ("session_id", "game_id", "team_id"))
-            if same_session or same_event or whole or (event is None and account.get("team_id") == row.get("team_id")):
+            is_of_list = all(entry.get(name) is None for name in ("session_id", "game_id", "team_id"))
+            if same_session or same_event or is_of_list or (event is None and entry.get("team_id") == row.get("team_id")):
                 return True
-        if operation == "teams" and account.get("team_id") is None:
-            # Without the list of teams, nobody knows whose events there are.
+        if operation == "teams" and entry.get("team_id") is None:
+            # Without the list of teams, the teams with events are unknown.
             return True
         if operation in ("game", "team_events") and same_event:
             return True
-        if operation == "team_events" and account.get("session_id") is None:
-            teams_without_list.add(account.get("team_id"))
+        if operation == "team_events" and entry.get("session_id") is None:
+            teams_without_list.add(entry.get("team_id"))
     # The list of either team has its games.
     return event is not None and bool(teams) and teams <= teams_without_list
 
@@ -137,25 +137,25 @@ def is_denied(row: Row, service: Service) -> bool:
 
 def accounts(archive: sideline.Archive, report: Any) -> list[Row]:
     """Everything in which a sync of the whole season can report missing or changed data: only holes of the report count."""
-    stored = archive.scan("coverage").collect().to_dicts()
-    rows = [row for row in (*report.coverage.to_dicts(), *stored) if row["status"] not in (*GOOD, *LACKING)]
+    stored_rows = archive.scan("coverage").collect().to_dicts()
+    rows = [row for row in (*report.coverage.to_dicts(), *stored_rows) if row["status"] not in (*GOOD, *LACKING)]
     return [*report.holes, *rows, *report.corrections.to_dicts()]
 
 
 def untrue(archive: sideline.Archive, service: Service, tables: Iterable[str]) -> list[Finding]:
     """Every row that is missing or extra."""
-    truth = service.truth(names=(compared := list(tables)))
-    found: list[Finding] = []
-    for table in compared:
+    truth = service.truth(names=(table_names := list(tables)))
+    findings: list[Finding] = []
+    for table in table_names:
         difference = differences(rows_of(archive, table), truth[table])
-        found += [(table, "missing", row) for row in difference.missing] + [(table, "extra", row) for row in difference.extra]
-    return found
+        findings += [(table, "missing", row) for row in difference.missing] + [(table, "extra", row) for row in difference.extra]
+    return findings
 
 
 def unnamed(archive: sideline.Archive, report: Any, service: Service, memory: Memory, tables: Iterable[str]) -> list[Finding]:
     """Those of them that nothing names. The withdrawal of a unit names its rows as long as the service denies that there is such a unit."""
-    named = [{**row, "status": "denied"} if is_denied(row, service) else row for row in accounts(archive, report)]
-    return [(table, kind, row) for table, kind, row in untrue(archive, service, tables) if not is_named(table, row, named, memory)]
+    named_rows = [{**row, "status": "denied"} if is_denied(row, service) else row for row in accounts(archive, report)]
+    return [(table, kind, row) for table, kind, row in untrue(archive, service, tables) if not is_named(table, row, named_rows, memory)]
 
 
 def rows_of(archive: sideline.Archive, table: str) -> list[Row]:
@@ -166,12 +166,12 @@ def rows_of(archive: sideline.Archive, table: str) -> list[Row]:
     return [{name: value for name, value in row.items() if not name.startswith("listed_")} for row in rows if row.get("listed_until") is None]
 
 
-def shown(found: list[Finding], limit: int = 6) -> str:
+def shown(findings: list[Finding], limit: int = 6) -> str:
     """Differences as a text that fits a failure."""
     counts: dict[tuple[str, str], int] = {}
-    for table, kind, _ in found:
+    for table, kind, _ in findings:
         counts[table, kind] = counts.get((table, kind), 0) + 1
     keys = ("session_id", "game_id", "event_id", "team_id", "player_id", "possession", "stat", "occurred_at")
-    texts = (f"{table} {kind}: { {key: row[key] for key in keys if row.get(key) is not None} }" for table, kind, row in found)
+    texts = (f"{table} {kind}: { {key: row[key] for key in keys if row.get(key) is not None} }" for table, kind, row in findings)
     first = list(dict.fromkeys(texts))[:limit]
     return "\n".join([", ".join(f"{count} {kind} in {table}" for (table, kind), count in counts.items()), *first])

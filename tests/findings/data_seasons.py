@@ -38,8 +38,8 @@ def client_of(service: Service) -> sideline.Client:
 
 
 def sync(archive: sideline.Archive, tables: Any = TABLES, **options: Any) -> sideline.archive.SyncReport:
-    chosen = {"game_ids": options.pop("game_ids")} if "game_ids" in options else SPAN
-    return archive.sync(**chosen, tables=tables, on_error="keep", progress=False, **options)
+    selection = {"game_ids": options.pop("game_ids")} if "game_ids" in options else SPAN
+    return archive.sync(**selection, tables=tables, on_error="keep", progress=False, **options)
 
 
 def coverage(archive: sideline.Archive) -> dict[str, Row]:
@@ -51,8 +51,8 @@ def rows_of_sessions(archive: sideline.Archive, table: str, sessions: set[str]) 
     return [row for row in archive.scan(table).collect().to_dicts() if row["session_id"] in sessions]
 
 
-def unaccounted(archive: sideline.Archive, service: Service, table: str) -> list[str]:
-    """The units whose rows are not the truth although no account (of the unit, or of its event) says so."""
+def find_unaccounted(archive: sideline.Archive, service: Service, table: str) -> list[str]:
+    """Return the units whose rows differ from the truth although the coverage of the unit, or of its event, names no hole."""
     units = coverage(archive)
     columns = sideline.SCHEMAS[table].names
     difference = differences(
@@ -72,7 +72,7 @@ def played(service: Service) -> list[Event]:
 
 
 @contextmanager
-def changed(service: Service) -> Iterator[None]:
+def change_season(service: Service) -> Iterator[None]:
     """A change of the season's objects that the service serves from now on."""
     with service.season.lock:
         yield

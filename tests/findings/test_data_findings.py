@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from archives import Killed, killed_after
-from data_seasons import archive_in, changed, client_of, coverage, new_service, played, rows_of_sessions, sync, unaccounted, verdicts, without_teams
+from data_seasons import archive_in, change_season, client_of, coverage, find_unaccounted, new_service, played, rows_of_sessions, sync, verdicts, without_teams
 from missing_libraries import run_without
 from service import NULL, Features, Row, Service, instant
 from service.bodies import Bodies
@@ -58,7 +58,7 @@ def archive(tmp_path: Path, folders: Path, client: sideline.Client) -> sideline.
 
 
 @pytest.fixture
-def whole(tmp_path: Path, folders: Path, client: sideline.Client) -> sideline.Archive:
+def full_archive(tmp_path: Path, folders: Path, client: sideline.Client) -> sideline.Archive:
     shutil.copytree(folders / "whole", tmp_path / "season")
     return archive_in(tmp_path, client)
 
@@ -66,20 +66,20 @@ def whole(tmp_path: Path, folders: Path, client: sideline.Client) -> sideline.Ar
 # 1. A suspended game.
 
 
-@pytest.mark.parametrize("answer", ["404", "without results"])
+@pytest.mark.parametrize("response", ["404", "without results"])
 @pytest.mark.parametrize("status", ["ACTIVE", "CANCELLED", "POSTPONED"])
-def test_a_suspended_game_is_requested_by_its_id_and_its_old_sessions_leave(league: Service, archive: sideline.Archive, answer: str, status: str) -> None:
+def test_a_suspended_game_is_requested_by_its_id_and_its_old_sessions_leave(league: Service, archive: sideline.Archive, response: str, status: str) -> None:
     game = played(league)[0]
     old = {session.id for session in game.sessions}
     body = Bodies(league.season, league.links, league.features).event(game) | {"results": []}
-    with changed(league):
+    with change_season(league):
         game.sessions, game.status, game.tipoff = [], status, league.season.now + 10 * 86_400_000
-    if answer == "without results":
+    if response == "without results":
         league.faults.add("game", path=f"/{game.id}$", status=200, body=body)
     league.requests.clear()
     sync(archive)
     assert [request for request in league.requests.all("game") if request.ids["event_id"] == game.id]
-    assert unaccounted(archive, league, "stat_events") == []
+    assert find_unaccounted(archive, league, "stat_events") == []
     sync(archive)
     assert rows_of_sessions(archive, "stat_events", old) == []
 
@@ -98,37 +98,37 @@ def test_a_change_of_a_game_whose_teams_left_is_stored_or_named(league: Service,
             pass
     # The game ended before the usual window.
     sync(archive, correction_window=None)
-    assert unaccounted(archive, league, "stat_events") == []
+    assert find_unaccounted(archive, league, "stat_events") == []
 
 
-def test_the_roster_of_a_team_that_left_ends(league: Service, whole: sideline.Archive) -> None:
+def test_the_roster_of_a_team_that_left_ends(league: Service, full_archive: sideline.Archive) -> None:
     team = league.season.teams[0]
-    with changed(league):
+    with change_season(league):
         league.season.teams.remove(team)
     for _ in range(2):
-        sync(whole, ("players",))
-    assert [row for row in whole.players().to_dicts() if row["team_id"] == team.id and row["listed_until"] is None] == []
+        sync(full_archive, ("players",))
+    assert [row for row in full_archive.players().to_dicts() if row["team_id"] == team.id and row["listed_until"] is None] == []
 
 
-def test_players_as_of_now_have_no_team_that_left(league: Service, whole: sideline.Archive) -> None:
+def test_players_as_of_now_have_no_team_that_left(league: Service, full_archive: sideline.Archive) -> None:
     team = league.season.teams[0]
-    with changed(league):
+    with change_season(league):
         league.season.teams.remove(team)
     for _ in range(2):
-        sync(whole, ("players",))
+        sync(full_archive, ("players",))
     league.advance(timedelta(hours=1))
-    assert [row for row in whole.players(as_of=league.time).to_dicts() if row["team_id"] == team.id] == []
+    assert [row for row in full_archive.players(as_of=league.time).to_dicts() if row["team_id"] == team.id] == []
 
 
-def test_a_roster_whose_team_left_is_requested_or_its_account_says_so(league: Service, whole: sideline.Archive) -> None:
+def test_a_roster_whose_team_left_is_requested_or_its_account_says_so(league: Service, full_archive: sideline.Archive) -> None:
     team = league.season.teams[0]
-    with changed(league):
+    with change_season(league):
         league.season.teams.remove(team)
     league.requests.clear()
-    sync(whole, ("teams", "players"))
-    requested = [request for request in league.requests.all("roster") if request.ids["team_id"] == str(team.id)]
-    assert coverage(whole)[f"teams/{team.id}"]["status"] == "withdrawn"
-    assert requested or coverage(whole)[f"roster/{team.id}"]["status"] in ("withdrawn", "missing", "failed")
+    sync(full_archive, ("teams", "players"))
+    roster_requests = [request for request in league.requests.all("roster") if request.ids["team_id"] == str(team.id)]
+    assert coverage(full_archive)[f"teams/{team.id}"]["status"] == "withdrawn"
+    assert roster_requests or coverage(full_archive)[f"roster/{team.id}"]["status"] in ("withdrawn", "missing", "failed")
 
 
 # 3. One account.
@@ -146,7 +146,7 @@ FAILURES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("failure", FAILURES)
 def test_the_report_has_the_hole_of_a_game_that_no_list_has(league: Service, archive: sideline.Archive, failure: str) -> None:
     game = played(league)[0]
-    with changed(league):
+    with change_season(league):
         game.is_listed = game.is_scheduled = False
     league.faults.add("game", path=f"/{game.id}$", **FAILURES[failure])
     report = sync(archive)
@@ -159,7 +159,7 @@ def test_the_report_has_the_holes_that_a_kill_left(league: Service, client: side
     archive, game = archive_in(tmp_path, client), played(league)[0]
     with pytest.raises(Killed), killed_after(5):
         sync(archive)
-    with changed(league):
+    with change_season(league):
         game.is_listed = game.is_scheduled = False
     league.faults.add("game", path=f"/{game.id}$", **FAILURES["500"])
     report = sync(archive)
@@ -172,11 +172,11 @@ def test_the_report_has_the_holes_that_a_kill_left(league: Service, client: side
 
 
 @pytest.fixture
-def after_the_window(league: Service, whole: sideline.Archive) -> sideline.Archive:
+def after_the_window(league: Service, full_archive: sideline.Archive) -> sideline.Archive:
     """Nothing changes in 40 days, and a night of then lists everything again."""
     league.advance(timedelta(days=40))
-    assert sync(whole, None).complete
-    return whole
+    assert sync(full_archive, None).complete
+    return full_archive
 
 
 @pytest.mark.parametrize("table", ["games", "events", "sessions", "location_windows"])
@@ -193,7 +193,7 @@ def test_a_list_is_available_once_it_was_listed_after_the_window(league: Service
 def merge(league: Service) -> str:
     """The sessions of a game are another one's."""
     first, second, *_ = played(league)
-    with changed(league):
+    with change_season(league):
         second.sessions += first.sessions
         league.season.events.remove(first)
     return first.id
@@ -201,29 +201,29 @@ def merge(league: Service) -> str:
 
 def renumber(league: Service) -> str:
     first = played(league)[0]
-    with changed(league):
+    with change_season(league):
         old, first.id = first.id, league.season.new_id()
     return old
 
 
 @pytest.mark.parametrize("change", [merge, renumber])
-def test_a_game_that_is_gone_is_withdrawn_and_not_late(league: Service, whole: sideline.Archive, change: Callable[[Service], str]) -> None:
-    gone = change(league)
+def test_a_game_that_is_gone_is_withdrawn_and_not_late(league: Service, full_archive: sideline.Archive, change: Callable[[Service], str]) -> None:
+    game_id = change(league)
     for _ in range(2):
-        assert sync(whole, None).complete
-    assert {row["status"] for row in coverage(whole).values() if row["game_id"] == gone} == {"withdrawn"}
-    assert set(verdicts(whole, gone).values()) <= {"withdrawn"}
+        assert sync(full_archive, None).complete
+    assert {row["status"] for row in coverage(full_archive).values() if row["game_id"] == game_id} == {"withdrawn"}
+    assert set(verdicts(full_archive, game_id).values()) <= {"withdrawn"}
 
 
 @pytest.mark.parametrize("change", [merge, renumber])
 def test_the_status_of_an_archive_without_problems_exits_with_0(
-    league: Service, whole: sideline.Archive, change: Callable[[Service], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    league: Service, full_archive: sideline.Archive, change: Callable[[Service], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from sideline import cli
 
     change(league)
     for _ in range(2):
-        assert sync(whole, None).complete
+        assert sync(full_archive, None).complete
     assert cli.main(["status", str(tmp_path / "season")]) == 0, capsys.readouterr().out
 
 
@@ -241,7 +241,7 @@ def without_possessions(body: Any) -> Any:
 
 def without_events(body: Any) -> Any:
     first, *others = body["teams"]
-    return {**body, "teams": [{**first, "possessions": [{**one, "stats": []} for one in first["possessions"]]}, *others]}
+    return {**body, "teams": [{**first, "possessions": [{**possession, "stats": []} for possession in first["possessions"]]}, *others]}
 
 
 def half_of_the_plays(body: Any) -> Any:
@@ -275,7 +275,7 @@ def verdicts_without(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str]
     """The verdicts on the first game of a season without something, after the window."""
 
     @cache
-    def kept(lack: str) -> dict[str, str]:
+    def verdicts_of_lack(lack: str) -> dict[str, str]:
         operations, change = LACKS[lack]
         with new_service(features=Features(play_by_play="plays" in lack)) as league, client_of(league) as client:
             seconds = {game.sessions[1].id for game in played(league)}
@@ -287,7 +287,7 @@ def verdicts_without(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str]
             sync(archive, None)
             return verdicts(archive, played(league)[0].id)
 
-    return kept
+    return verdicts_of_lack
 
 
 @pytest.mark.parametrize("table", POSSESSION_TABLES)
@@ -316,7 +316,7 @@ def test_the_rows_of_a_practice_that_is_gone_leave_or_are_named(league: Service,
     sync(archive, game_ids=[practice.id])
     assert rows_of_sessions(archive, "stat_events", sessions), "the practice was not stored by its id"
     league.faults.clear()
-    with changed(league):
+    with change_season(league):
         league.season.events.remove(practice)
     first = sync(archive, game_ids=[practice.id])
     assert [hole["unit"] for hole in first.holes] == [f"team_events/{practice.id}"]
@@ -332,12 +332,14 @@ HOME, AWAY = [11, 12, 13, 14, 15], [21, 22, 23, 24, 25]
 def game_of(clocks: list[tuple[str | None, str | None]], home: list[int] = HOME) -> sideline.Payload:
     """Possessions of two teams in turn with these clocks, each with a made two by the first player."""
 
-    def possession(team: int, clock: tuple[str | None, str | None], own: list[int], other: list[int]) -> Row:
-        made = {"player_id": own[0] if own else None, "possession_type": "FGA", "details": ["FGA2", "FG", "FG2", "PTS"]}
-        return {"start_game_clock": clock[0], "end_game_clock": clock[1], "player_ids": own, "opposing_player_ids": other, "stats": [made]}
+    def possession(team: int, clock: tuple[str | None, str | None], own_players: list[int], other: list[int]) -> Row:
+        made_shot = {"player_id": own_players[0] if own_players else None, "possession_type": "FGA", "details": ["FGA2", "FG", "FG2", "PTS"]}
+        return {"start_game_clock": clock[0], "end_game_clock": clock[1], "player_ids": own_players, "opposing_player_ids": other, "stats": [made_shot]}
 
     sides = [(1, home, AWAY), (2, AWAY, home)]
-    teams = [{"id": team, "possessions": [possession(team, clock, own, other) for clock in clocks[team - 1 :: 2]]} for team, own, other in sides]
+    teams = [
+        {"id": team, "possessions": [possession(team, clock, own_players, other) for clock in clocks[team - 1 :: 2]]} for team, own_players, other in sides
+    ]
     return sideline.Payload.from_bytes("possessions", json.dumps({"teams": teams}).encode(), session_id="s1")
 
 
@@ -367,8 +369,8 @@ def test_a_pace_that_cannot_be_known_is_null(clocks: str) -> None:
 
 def test_a_possession_with_six_players_is_off_for_none_of_them() -> None:
     five, six = game_of(GOOD_CLOCKS).to_dict(), game_of(GOOD_CLOCKS, [*HOME, 16]).to_dict()
-    both = {"teams": [{**team, "possessions": [*team["possessions"], *other["possessions"]]} for team, other in zip(five["teams"], six["teams"], strict=True)]}
-    table = metrics.on_off(sideline.Payload.from_bytes("possessions", json.dumps(both).encode(), session_id="s1")).to_polars()
+    body = {"teams": [{**team, "possessions": [*team["possessions"], *other["possessions"]]} for team, other in zip(five["teams"], six["teams"], strict=True)]}
+    table = metrics.on_off(sideline.Payload.from_bytes("possessions", json.dumps(body).encode(), session_id="s1")).to_polars()
     on_court = table.filter(pl.col("player_id").is_in(HOME)).select("off_possessions", "off_points").to_dicts()
     assert len(on_court) == 5
     assert all(row["off_possessions"] in (0, None) and row["off_points"] in (0, None) for row in on_court)
@@ -379,13 +381,16 @@ def test_usage_follows_its_own_definition_beside_possessions_without_players() -
     rows = [{"id": player, "stats": codes} for player in HOME] + [{"id": 0, "stats": {code: 5 * count for code, count in codes.items()}}]
     body = {"teams": [{"id": 1, "player_stats": rows}, {"id": 2, "player_stats": [{**row, "id": row["id"] and row["id"] + 10} for row in rows]}]}
     box = sideline.Payload.from_bytes("stats", json.dumps(body).encode(), session_id="s1")
-    played, unknown = game_of(GOOD_CLOCKS).to_dict(), game_of([("18:00.0", "17:30.0"), ("17:30.0", "17:00.0")], []).to_dict()
-    teams = [{**team, "possessions": [*team["possessions"], *other["possessions"]]} for team, other in zip(played["teams"], unknown["teams"], strict=True)]
+    with_players, without_players = game_of(GOOD_CLOCKS).to_dict(), game_of([("18:00.0", "17:30.0"), ("17:30.0", "17:00.0")], []).to_dict()
+    teams = [
+        {**team, "possessions": [*team["possessions"], *other["possessions"]]}
+        for team, other in zip(with_players["teams"], without_players["teams"], strict=True)
+    ]
     shares = metrics.usage(box, sideline.Payload.from_bytes("possessions", json.dumps({"teams": teams}).encode(), session_id="s1")).to_polars()
-    # Five players who played all minutes alike have a fifth of the play each, or nobody's share is known.
-    own = shares.filter(pl.col("player_id").is_in(HOME))["usage"].to_list()
-    assert len(own) == 5
-    assert all(share is None or share == pytest.approx(0.2) for share in own)
+    # Five players with the same minutes have a fifth of the plays each, or all shares are unknown.
+    home_shares = shares.filter(pl.col("player_id").is_in(HOME))["usage"].to_list()
+    assert len(home_shares) == 5
+    assert all(share is None or share == pytest.approx(0.2) for share in home_shares)
 
 
 # 9. Whole numbers beyond the exact ones of a float.
@@ -412,9 +417,9 @@ def test_a_correction_excuses_only_its_own_table() -> None:
 
 def test_a_withdrawn_unit_does_not_excuse_a_row_that_was_deleted() -> None:
     row = {"session_id": "s1", "game_id": "g1", "team_id": 11, "player_id": 1}
-    account = {"operation": "shots", "unit": "shots/s1", "status": "withdrawn", "session_id": "s1", "game_id": "g1", "team_id": None}
+    withdrawn_unit = {"operation": "shots", "unit": "shots/s1", "status": "withdrawn", "session_id": "s1", "game_id": "g1", "team_id": None}
     # The row is one of the truth that the archive lacks.
-    assert not is_named("shots", row, [account], Memory())
+    assert not is_named("shots", row, [withdrawn_unit], Memory())
 
 
 def test_a_withdrawal_excuses_rows_as_long_as_the_service_denies_their_unit(league: Service, archive: sideline.Archive) -> None:
@@ -449,14 +454,14 @@ def test_a_hole_of_a_teams_roster_or_list_does_not_excuse_the_rows_of_a_listed_s
 # 11. A game that moves.
 
 
-def test_a_game_that_moves_out_of_the_range_keeps_its_row(league: Service, whole: sideline.Archive) -> None:
+def test_a_game_that_moves_out_of_the_range_keeps_its_row(league: Service, full_archive: sideline.Archive) -> None:
     game = played(league)[0]
     assert league.change.move_game(game.id, timedelta(days=-100))
     for _ in range(2):
-        assert sync(whole, None).complete
-    assert whole.scan("sessions").filter(game_id=game.id).collect().height == 2, "the game itself stays"
-    assert coverage(whole)[f"schedule/{game.id}"]["error"] != "the schedule no longer lists it"
-    assert whole.scan("games").filter(game_id=game.id).collect().height == 1
+        assert sync(full_archive, None).complete
+    assert full_archive.scan("sessions").filter(game_id=game.id).collect().height == 2, "the game itself stays"
+    assert coverage(full_archive)[f"schedule/{game.id}"]["error"] != "the schedule no longer lists it"
+    assert full_archive.scan("games").filter(game_id=game.id).collect().height == 1
 
 
 # 12. Extras that are not installed.
@@ -473,5 +478,5 @@ except ImportError as error:
 
 def test_an_export_without_its_extra_says_what_to_install(folders: Path, tmp_path: Path) -> None:
     # The extra `archive` has DuckDB and with it a driver, but no manager of drivers.
-    said = run_without(["adbc_driver_manager", "adbc_driver_postgresql"], EXPORT, str(folders / "lists"), f"duckdb:///{tmp_path}/target.duckdb")
-    assert 'pip install "sideline[export]"' in said
+    output = run_without(["adbc_driver_manager", "adbc_driver_postgresql"], EXPORT, str(folders / "lists"), f"duckdb:///{tmp_path}/target.duckdb")
+    assert 'pip install "sideline[export]"' in output

@@ -48,7 +48,7 @@ def client(league: Service) -> Iterator[sideline.Client]:
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stored_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An archive with some tables of the season, to be copied."""
     folder = tmp_path_factory.mktemp("archives") / "stored"
     with new_service() as league, client_of(league) as client:
@@ -57,8 +57,8 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def archive(tmp_path: Path, stored: Path, client: sideline.Client) -> sideline.Archive:
-    shutil.copytree(stored, tmp_path / "season")
+def archive(tmp_path: Path, stored_archive: Path, client: sideline.Client) -> sideline.Archive:
+    shutil.copytree(stored_archive, tmp_path / "season")
     return archive_in(tmp_path, client)
 
 
@@ -74,9 +74,9 @@ def test_a_filter_by_team_has_the_rows_that_the_whole_table_has(league: Service,
 
     league.faults.add("stats_details", path=f"/{played(league)[0].sessions[0].id}/", change=with_guest)
     frame = client.scan("stat_events", **SPAN)
-    whole = frame.collect().filter(team_id=guest)
-    assert whole.height > 0
-    assert frame.filter(team_id=guest).collect().height == whole.height
+    expected = frame.collect().filter(team_id=guest)
+    assert expected.height > 0
+    assert frame.filter(team_id=guest).collect().height == expected.height
 
 
 # 2. Memory and logs.
@@ -93,8 +93,8 @@ def test_a_night_with_nothing_new_needs_no_more_python_objects_for_a_longer_seas
                 .complete
             )
             peaks[games] = python_peak_of_a_night(league, tmp_path / str(games))
-    grown = (peaks[320] - peaks[150]) / 170
-    assert grown < 1_000, f"{grown:.0f} bytes for each game: {peaks}"
+    bytes_per_game = (peaks[320] - peaks[150]) / 170
+    assert bytes_per_game < 1_000, f"{bytes_per_game:.0f} bytes for each game: {peaks}"
 
 
 def test_changes_are_streams_of_record_batches(archive: sideline.Archive) -> None:
@@ -165,13 +165,13 @@ def test_the_first_rows_of_a_filter_cost_what_the_page_on_engines_says(long_leag
     long_league.requests.clear()
     with sideline.Client(**long_league.client_options(), max_concurrency=2) as client:
         assert ENGINES[engine](client.scan("stat_events", **SPAN)) == 3
-    sessions, requested = len(long_league.season.sessions()), len(long_league.requests.all("stats_details"))
+    sessions, requests = len(long_league.season.sessions()), len(long_league.requests.all("stats_details"))
     assert sessions > 40
     if engine == "streaming":
-        assert requested <= sessions // 2
+        assert requests <= sessions // 2
     else:
         # docs/scale.md: "request every session of the plan first".
-        assert requested == sessions
+        assert requests == sessions
 
 
 def test_a_second_query_of_an_archive_that_refreshes_sends_nothing(league: Service, client: sideline.Client, tmp_path: Path) -> None:
@@ -195,16 +195,16 @@ def test_a_self_join_of_a_stored_season_requests_each_session_once(league: Servi
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory, stored: Path) -> Iterator[str]:
+def postgres(tmp_path_factory: pytest.TempPathFactory, stored_archive: Path) -> Iterator[str]:
     """A PostgreSQL server that has an export of the archive."""
     with postgres_server() as address:
-        sideline.Archive(stored).export(address)
+        sideline.Archive(stored_archive).export(address)
         yield address
 
 
 def test_exported_tables_have_primary_keys(postgres: str) -> None:
-    keyed = {name for [name] in query(postgres, "select table_name from information_schema.table_constraints where constraint_type = 'PRIMARY KEY'")}
-    assert {"teams", "games", "player_stats", "possessions", "shots"} <= keyed
+    tables = {name for [name] in query(postgres, "select table_name from information_schema.table_constraints where constraint_type = 'PRIMARY KEY'")}
+    assert {"teams", "games", "player_stats", "possessions", "shots"} <= tables
 
 
 @pytest.mark.parametrize("column", ["game_id", "player_id", "occurred_at"])
@@ -226,9 +226,9 @@ def test_exported_nested_values_are_jsonb(postgres: str) -> None:
 def test_an_export_without_changes_writes_no_row(archive: sideline.Archive, tmp_path: Path) -> None:
     target = f"duckdb://{tmp_path}/target.duckdb"
     assert archive.export(target).units > 0
-    again = archive.export(target)
-    assert again.units == 0
-    assert {name: count for name, count in again.rows.items() if count} == {}
+    report = archive.export(target)
+    assert report.units == 0
+    assert {name: count for name, count in report.rows.items() if count} == {}
 
 
 def test_an_export_writes_the_chosen_tables(archive: sideline.Archive, tmp_path: Path) -> None:
@@ -270,17 +270,17 @@ BUCKET_TABLES = ("games", "sessions", "stat_events", "shots")
 def bucket_requests() -> dict[str, int]:
     """How many requests two nights send to a bucket: one with nothing new, and one with a new game."""
     pytest.importorskip("obstore", reason="needs obstore: pip install 'sideline[bucket]'")
-    received: list[str] = []
-    answer = Bucket.__call__
+    request_lines: list[str] = []
+    original = Bucket.__call__
 
     def count(self: Bucket, environ: dict[str, Any], start_response: Any) -> list[bytes]:
-        received.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
-        return answer(self, environ, start_response)
+        request_lines.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
+        return original(self, environ, start_response)
 
     def requests_of_a_night() -> int:
-        received.clear()
+        request_lines.clear()
         assert sync(archive, BUCKET_TABLES).complete
-        return len(received)
+        return len(request_lines)
 
     with pytest.MonkeyPatch.context() as patch, new_service() as league, client_of(league) as client, bucket() as store:
         patch.setattr(Bucket, "__call__", count)
@@ -296,7 +296,7 @@ def test_a_night_with_nothing_new_sends_few_requests_to_a_bucket(bucket_requests
 
 
 def test_a_new_game_sends_few_requests_to_a_bucket(bucket_requests: dict[str, int]) -> None:
-    # `sessions` comes with two tables of the same body.
+    # The body of `sessions` has two more tables.
     assert 0 < bucket_requests["a new game"] - bucket_requests["nothing new"] <= 5 * (len(BUCKET_TABLES) + 2)
 
 
