@@ -50,9 +50,9 @@ def test_there_are_games_played_and_games_to_come(season: sideline.Simulator, ga
 
 
 def test_ids_in_schedule_events_and_links_are_the_same(season: sideline.Simulator, games: list[dict[str, Any]]) -> None:
-    scheduled = {g["event_id"]: g for g in season.games}
+    games_by_id = {g["event_id"]: g for g in season.games}
     for game in games:
-        assert scheduled[game["id"]]["_results"] == game["_self"] == f"{HOST}/v1/data/games/{game['id']}"
+        assert games_by_id[game["id"]]["_results"] == game["_self"] == f"{HOST}/v1/data/games/{game['id']}"
 
 
 def test_every_link_resolves(client: sideline.Client, games: list[dict[str, Any]]) -> None:
@@ -99,10 +99,10 @@ def test_box_score_is_the_sum_of_stat_events_possessions_and_shots(client: sidel
             for team in client.possessions(session["id"])["teams"]:
                 for possession in team["possessions"]:
                     assert len(set(possession["player_ids"])) == len(set(possession["opposing_player_ids"])) == 5
-                    for one in possession["stats"]:
-                        assert ("shot_attributes" in one) == (one["possession_type"] == "FGA")
-                        if one["possession_type"] == "FGA":
-                            attempts[team["id"], one["player_id"]] += 1
+                    for event in possession["stats"]:
+                        assert ("shot_attributes" in event) == (event["possession_type"] == "FGA")
+                        if event["possession_type"] == "FGA":
+                            attempts[team["id"], event["player_id"]] += 1
             shots: Counter[tuple[int, int]] = Counter()
             for team in client.shots(session["id"])["teams"]:
                 for player in team["player_shots"]:
@@ -127,9 +127,9 @@ def test_team_totals_are_the_sum_of_the_players(client: sideline.Client, games: 
 
 
 def test_no_finished_game_is_a_tie(season: sideline.Simulator, client: sideline.Client, games: list[dict[str, Any]]) -> None:
-    finished = [g for g in games if g["ended_at"] < sideline_now()]
-    assert len(finished) >= 15
-    for game in finished:
+    finished_games = [g for g in games if g["ended_at"] < sideline_now()]
+    assert len(finished_games) >= 15
+    for game in finished_games:
         points: Counter[int] = Counter()
         for session in game["results"]:
             for team, player, stats in lines(client.stats(session["id"])):
@@ -215,39 +215,39 @@ def test_plays_add_up_to_the_box_score_and_the_points_to_the_score(client: sidel
             if not line["is_team_total"] and line["stat"] not in NOT_SUMS
         }
         assert dict(sums) == box
-        for which in ("home", "away"):
-            score = plays["gameTotals"][f"{which}TeamScore"]
-            team = game["game_attributes"][f"{which}_team_id"]
+        for side in ("home", "away"):
+            score = plays["gameTotals"][f"{side}TeamScore"]
+            team = game["game_attributes"][f"{side}_team_id"]
             assert score == {"teamId": str(team), "value": sum(n for (t, _, code), n in sums.items() if (t, code) == (team, "PTS"))}
 
 
 def test_ball_screens_are_those_that_possessions_count(client: sideline.Client, games: list[dict[str, Any]]) -> None:
     for game in games[:4]:
-        counted: Counter[str] = Counter()
+        screens: Counter[str] = Counter()
         for session in game["results"]:
             for possession in client.possessions(session["id"]).table().to_dicts():
-                counted[session["id"]] += possession["ball_screens"]
-        assert Counter(screen["session_id"] for screen in client.ball_screens(game["id"]).table().to_dicts()) == counted
+                screens[session["id"]] += possession["ball_screens"]
+        assert Counter(screen["session_id"] for screen in client.ball_screens(game["id"]).table().to_dicts()) == screens
 
 
 def test_a_matchup_finds_the_games_of_both_teams(season: sideline.Simulator, client: sideline.Client) -> None:
     game = season.games[0]
-    both = {game["home_team_id"], game["away_team_id"]}
-    expected = [g["event_id"] for g in season.games if {g["home_team_id"], g["away_team_id"]} == both]
+    pair = {game["home_team_id"], game["away_team_id"]}
+    expected = [g["event_id"] for g in season.games if {g["home_team_id"], g["away_team_id"]} == pair]
     references = [game["home_team_reference_id"], game["away_team_reference_id"]]
-    for teams, reference in ((both, "SHOTTRACKER"), (references, "SIM")):
-        found = client.matchup(sorted(teams), 1_600_000_000_000, reference=reference, gender="MEN").table()
-        assert [row["game_id"] for row in found.to_dicts()] == expected
+    for teams, reference in ((pair, "SHOTTRACKER"), (references, "SIM")):
+        table = client.matchup(sorted(teams), 1_600_000_000_000, reference=reference, gender="MEN").table()
+        assert [row["game_id"] for row in table.to_dicts()] == expected
     assert client.matchup(references, 1_600_000_000_000, reference="SIM", gender="WOMEN").table().num_rows == 0
 
 
 def test_a_week_holds_games_of_one_season_type(season: sideline.Simulator, client: sideline.Client) -> None:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for week in range(1, 31):
         for season_type in ("EXH", "PRE", "REG", "POST"):
             of_week = client.schedule(1_600_000_000_000, season.games[-1]["tipoff_at"] + 1, season_type=season_type, week=week)
-            found.update(game["event_id"] for game in of_week["games"])
-    assert found == Counter(game["event_id"] for game in season.games)
+            counts.update(game["event_id"] for game in of_week["games"])
+    assert counts == Counter(game["event_id"] for game in season.games)
 
 
 def test_workouts_are_kept_apart(season: sideline.Simulator, client: sideline.Client) -> None:
@@ -262,23 +262,23 @@ def test_workouts_are_kept_apart(season: sideline.Simulator, client: sideline.Cl
 def test_a_broadcast_roster_is_the_roster(season: sideline.Simulator, client: sideline.Client) -> None:
     columns = ("player_id", "first_name", "last_name", "jersey", "position", "sensor")
     for team in season.teams:
-        own, other = client.broadcast_roster(team["id"]).table("players"), client.roster(team["id"]).table("players")
-        shared = [column for column in columns if column in own.column_names]
+        broadcast_roster, other = client.broadcast_roster(team["id"]).table("players"), client.roster(team["id"]).table("players")
+        shared = [column for column in columns if column in broadcast_roster.column_names]
         assert len(shared) >= 5
-        assert rows(own, *shared) == rows(other, *shared)
+        assert rows(broadcast_roster, *shared) == rows(other, *shared)
 
 
 def test_a_notebook_sees_what_it_serves_and_no_secret() -> None:
-    with sideline.Simulator(seed=7, teams=4, games=8, now=NOW) as small, small.client() as asks:
-        asks.teams()
-        served = html.unescape(small._repr_html_())
-    assert all(f">{text}<" in served for text in ("serving", "4", "8", small.base_url, small.websocket_url))
-    assert re.search(r"requests answered</th><td[^>]*>1<", served)
+    with sideline.Simulator(seed=7, teams=4, games=8, now=NOW) as small, small.client() as client:
+        client.teams()
+        page = html.unescape(small._repr_html_())
+    assert all(f">{text}<" in page for text in ("serving", "4", "8", small.base_url, small.websocket_url))
+    assert re.search(r"requests answered</th><td[^>]*>1<", page)
     days = [datetime.fromtimestamp(small.games[place]["tipoff_at"] / 1000, UTC).date() for place in (0, -1)]
-    assert f">{days[0]} to {days[1]}<" in served
+    assert f">{days[0]} to {days[1]}<" in page
     assert ">closed<" in small._repr_html_()
-    assert small.secret not in served
-    assert small.api_key not in served
+    assert small.secret not in page
+    assert small.api_key not in page
 
 
 @pytest.mark.parametrize("name", ["seed", "teams", "games", "port", "location_rate"])
@@ -342,8 +342,8 @@ def test_the_sessions_of_a_game_add_up_to_the_game(client: sideline.Client, game
         for session in game["results"]:
             for team, player, stats in lines(client.stats(session["id"])):
                 sums[team, player].update({k: v for k, v in stats.items() if k not in scores})
-        whole = client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"])
-        assert whole["player_stats"]
-        for line in whole["player_stats"]:
+        totals = client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"])
+        assert totals["player_stats"]
+        for line in totals["player_stats"]:
             expected = {k: v for k, v in line["stats"].items() if k not in scores and v}
-            assert +sums[whole["id"], line["id"]] == expected
+            assert +sums[totals["id"], line["id"]] == expected

@@ -34,50 +34,52 @@ class Line:
     def totals(self) -> dict[str, float]:
         """Stat code → sum of its occurrences."""
         sums: dict[str, float] = dict.fromkeys(BASE, 0)
-        for one in self.occurrences:
-            sums[one.stat] = sums.get(one.stat, 0) + one.value
+        for occurrence in self.occurrences:
+            sums[occurrence.stat] = sums.get(occurrence.stat, 0) + occurrence.value
         return sums
 
     @property
     def by_stat(self) -> dict[str, list[Occurrence]]:
-        found: dict[str, list[Occurrence]] = {}
-        for one in self.occurrences:
-            found.setdefault(one.stat, []).append(one)
-        return found
+        occurrences: dict[str, list[Occurrence]] = {}
+        for occurrence in self.occurrences:
+            occurrences.setdefault(occurrence.stat, []).append(occurrence)
+        return occurrences
 
 
 def team_ids(season: Season, sessions: Iterable[Session]) -> list[int]:
     """The teams of the sessions' events, in the order in which they are served."""
-    found: dict[int, None] = {}
+    ids: dict[int, None] = {}
     for session in sessions:
-        known = season.session(session.id)
-        for team_id in known[0].team_ids if known else ():
-            found[team_id] = None
-    return season.reorder(found, "teams of a session")
+        entry = season.session(session.id)
+        for team_id in entry[0].team_ids if entry else ():
+            ids[team_id] = None
+    return season.reorder(ids, "teams of a session")
 
 
 def lines(season: Season, sessions: Iterable[Session], team_id: int) -> list[Line]:
     """The team's total and each of its players that did something or were on court, in the order in which they are served."""
-    chosen = list(sessions)
-    version = max((session.revision for session in chosen), default=1)
+    selected_sessions = list(sessions)
+    version = max((session.revision for session in selected_sessions), default=1)
     occurrences = [
         Occurrence(session, stat, value, action)
-        for session in chosen
+        for session in selected_sessions
         for possession in session.of_team(team_id)
         for action in possession.actions
         for stat, value in action.increments.items()
     ]
     players: dict[int, list[Occurrence]] = {}
-    for session in chosen:
+    for session in selected_sessions:
         for possession in session.of_team(team_id):
             for player in possession.player_ids:
                 players.setdefault(player, [])
-    for one in occurrences:
-        players.setdefault(one.action.player_id, []).append(one)
-    found = [Line(team_id, 0, version, occurrences)]
+    for occurrence in occurrences:
+        players.setdefault(occurrence.action.player_id, []).append(occurrence)
+    lines_of_team = [Line(team_id, 0, version, occurrences)]
     for player_id in sorted(players):
-        found.append(Line(team_id, player_id, max((session.revisions.get(player_id, 1) for session in chosen), default=1), players[player_id]))
-    return season.reorder(found, f"lines of {team_id}")
+        lines_of_team.append(
+            Line(team_id, player_id, max((session.revisions.get(player_id, 1) for session in selected_sessions), default=1), players[player_id])
+        )
+    return season.reorder(lines_of_team, f"lines of {team_id}")
 
 
 def shots(session: Session, team_id: int) -> Iterator[tuple[Action, Shot]]:
@@ -90,9 +92,9 @@ def shots(session: Session, team_id: int) -> Iterator[tuple[Action, Shot]]:
 
 def court_players(season: Season, session: Session, team_id: int) -> list[int]:
     """The team's players who were on court."""
-    found = {player for possession in session.of_team(team_id) for player in possession.player_ids}
-    found |= {action.player_id for possession in session.of_team(team_id) for action in possession.actions}
-    return season.reorder(sorted(found), f"court players of {team_id}")
+    player_ids = {player for possession in session.of_team(team_id) for player in possession.player_ids}
+    player_ids |= {action.player_id for possession in session.of_team(team_id) for action in possession.actions}
+    return season.reorder(sorted(player_ids), f"court players of {team_id}")
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Sample:
 
 def samples(season: Season, session: Session, start: int, end: int, step: int = 30_000) -> list[list[Sample]]:
     """Batches of locations in [start, end), one for each time step."""
-    found = []
+    batches = []
     for index, t in enumerate(range(session.start, session.end, step)):
         if not start <= t < end:
             continue
@@ -121,10 +123,10 @@ def samples(season: Season, session: Session, start: int, end: int, step: int = 
                 turn = (index * 397 + player_id * 31) % 1000
                 tag = str(season.player(player_id).sensor)
                 batch.append(Sample(t, player_id, team_id, tag, turn * 14 - 7000, 13_000 - turn * 26, 1000 + turn, turn / 250))
-        found.append(batch)
-    return found
+        batches.append(batch)
+    return batches
 
 
 def possession_number(session: Session, possession: Possession) -> int:
     """Its place within the team's list."""
-    return next(index for index, one in enumerate(session.of_team(possession.team_id)) if one is possession)
+    return next(index for index, other in enumerate(session.of_team(possession.team_id)) if other is possession)

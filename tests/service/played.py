@@ -28,21 +28,21 @@ class PlayedGame:
                     self.pending += [(session, possession, action) for action in possession.actions]
                     possession.actions = []
             service.season.revision += 1
-            self._sent = self.totals()
+            self._sent_totals = self.totals()
 
     def totals(self) -> Totals:
         """The box score, by the season's objects."""
         with self.service.season.lock:
-            found: Totals = {}
+            totals: Totals = {}
             for team_id in self.event.team_ids:
                 for line in lines(self.service.season, self.event.sessions, team_id):
-                    found[team_id, line.player_id] = {code: value for code, value in line.totals.items() if value}
-            return found
+                    totals[team_id, line.player_id] = {code: value for code, value in line.totals.items() if value}
+            return totals
 
     def play(self, count: int = 1) -> bool:
         """The next actions happen, each with its messages. Whether there were any."""
-        chosen, self.pending = self.pending[:count], self.pending[count:]
-        for session, possession, action in chosen:
+        actions, self.pending = self.pending[:count], self.pending[count:]
+        for session, possession, action in actions:
             with self.service.season.lock:
                 possession.actions.append(action)
                 session.revision = self.version
@@ -50,29 +50,29 @@ class PlayedGame:
                 self.version = session.revision
                 self.service.season.revision += 1
             self.send_changes()
-        return bool(chosen)
+        return bool(actions)
 
     def correct(self) -> str | None:
         """A shot becomes a make or a miss."""
         session = self.event.sessions[0]
         with self.service.season.lock:
             session.revision = self.version
-            changed = self.service.change.correct_stat(session.id)
+            change = self.service.change.correct_stat(session.id)
             self.version = session.revision
         self.send_changes()
-        return changed
+        return change
 
     def send_changes(self) -> None:
         """A stats message for each line that changed, with the new values of its changed codes."""
         now = self.totals()
         for (team_id, player_id), stats in now.items():
-            before = self._sent.get((team_id, player_id), {})
-            changed = {code: stats.get(code, 0.0) for code in {*stats, *before} if stats.get(code, 0) != before.get(code, 0)}
-            if changed:
-                data = {"occurred_at": self.event.start, "team_id": team_id, "player_id": player_id, "stats": changed}
+            before = self._sent_totals.get((team_id, player_id), {})
+            changes = {code: stats.get(code, 0.0) for code in {*stats, *before} if stats.get(code, 0) != before.get(code, 0)}
+            if changes:
+                data = {"occurred_at": self.event.start, "team_id": team_id, "player_id": player_id, "stats": changes}
                 data |= {"classification": "", "version": self.version}
                 self.service.live.send(data, source="stats", numbered=self.is_numbered, type="stats")
-        self._sent = now
+        self._sent_totals = now
 
     def snapshot(self) -> dict[str, Any]:
         """What the Broadcast API says of the game now."""

@@ -44,9 +44,9 @@ _ROUTES: tuple[tuple[str, str], ...] = (
     ("live_stats", r"/broadcast/v1/stats/event-stream"),
     ("live", r"/live/v2/games"),
 )
-_COMPILED = tuple((name, re.compile(pattern)) for name, pattern in _ROUTES)
+_PATTERNS = tuple((name, re.compile(pattern)) for name, pattern in _ROUTES)
 
-SWITCHED = {"matchup", "subscription_token", "play_by_play", "ball_screens", "game_shots", "catch_up", "broadcast_roster", "broadcast_stats"}
+OPTIONAL_OPERATIONS = {"matchup", "subscription_token", "play_by_play", "ball_screens", "game_shots", "catch_up", "broadcast_roster", "broadcast_stats"}
 """Operations that exist only where their feature is on."""
 
 BROADCAST = {"broadcast_schedule", "broadcast_teams", "broadcast_roster", "broadcast_stats", "live_stats"}
@@ -77,10 +77,10 @@ class Refused(Exception):
 
 def route(request: Request) -> None:
     """Finds the operation and the ids of the path."""
-    for name, pattern in _COMPILED:
-        if found := pattern.fullmatch(request.path):
+    for name, pattern in _PATTERNS:
+        if match := pattern.fullmatch(request.path):
             request.operation = name
-            request.ids = {key: value for key, value in found.groupdict().items() if value is not None}
+            request.ids = {key: value for key, value in match.groupdict().items() if value is not None}
             return
 
 
@@ -99,21 +99,21 @@ def months_later(at: int, months: int) -> int:
 
 def check_range(start: int | None, end: int | None) -> None:
     """The 422 rules of section 7; a message states those that are violated."""
-    violated = []
+    rules = []
     if start is None or end is None or start <= 0 or end <= 0:
-        violated.append(RULE_POSITIVE)
+        rules.append(RULE_POSITIVE)
     if start is not None and end is not None:
         if start >= end:
-            violated.append(RULE_ORDER)
+            rules.append(RULE_ORDER)
         limit = 253_402_300_799_000
         if 0 < start < limit - 300 * DAY and end > months_later(start, 8):
-            violated.append(RULE_RANGE)
-    if violated:
-        raise Refused(422, " | ".join(violated))
+            rules.append(RULE_RANGE)
+    if rules:
+        raise Refused(422, " | ".join(rules))
 
 
 class Rest:
-    """Answers every request that is no stream."""
+    """Responds to every request that is no stream."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -124,25 +124,25 @@ class Rest:
     def bodies(self) -> Bodies:
         return Bodies(self.service.season, self.service.links, self.service.features)
 
-    def answer(self, request: Request) -> Response:
+    def respond(self, request: Request) -> Response:
         """The response without faults."""
         service = self.service
         name = request.operation
-        if not name or (name in SWITCHED and not getattr(service.features, name)):
+        if not name or (name in OPTIONAL_OPERATIONS and not getattr(service.features, name)):
             return Response.of({"message": "no Route matched with those values"}, 404)
         try:
             if name in BROADCAST:
                 self.check_key(request)
-            elif refused := self._check_signature(request):
-                return refused
+            elif refusal := self._check_signature(request):
+                return refusal
             if request.method != "GET":
                 raise Refused(405, "Method not allowed")
             with service.season.lock:
-                return self._cached(request)
-        except Refused as refused:
-            return Response.of(self.error(refused.status, refused.message), refused.status)
+                return self._cached_response(request)
+        except Refused as refusal:
+            return Response.of(self.error(refusal.status, refusal.message), refusal.status)
 
-    def _cached(self, request: Request) -> Response:
+    def _cached_response(self, request: Request) -> Response:
         season = self.service.season
         state = (season.revision, season.order, season.now, vars(self.service.features).copy(), self.service.links.base)
         if state != self._state or len(self._cache) > 5000:
@@ -159,7 +159,7 @@ class Rest:
         return {"status": status, "message": message, self.service.request_id_key: str(uuid.uuid4())}
 
     def check_key(self, request: Request) -> None:
-        """The `apikey` of the Broadcast operations; the answer to a wrong one is not documented."""
+        """The `apikey` of the Broadcast operations; the response to a wrong one is not documented."""
         key = request.first("apikey")
         if not key and self.service.features.api_key_header:
             key = request.headers.get("apikey", "")
@@ -183,10 +183,10 @@ class Rest:
     # What ids lead to
 
     def _known_session(self, request: Request) -> Session:
-        found = self.service.season.session(request.id or request.first("id"))
-        if found is None:
+        pair = self.service.season.session(request.id or request.first("id"))
+        if pair is None:
             raise Refused(404, "Invalid id")
-        return found[1]
+        return pair[1]
 
     def _known_game(self, request: Request) -> Event:
         event = self.service.season.event(request.id)
@@ -235,12 +235,12 @@ class Rest:
 
     def _matchup(self, request: Request) -> Any:
         start, end = request.number("from") or 0, request.number("to")
-        wanted = set(request.query.get("team_id", []))
+        requested_teams = set(request.query.get("team_id", []))
         season = self.service.season
 
         def keep(game: Event) -> bool:
-            own = {str(team) for team in game.team_ids} | {team.reference_id for team in season.teams if team.id in game.team_ids}
-            return start <= game.tipoff and (end is None or game.tipoff <= end) and wanted <= own
+            game_teams = {str(team) for team in game.team_ids} | {team.reference_id for team in season.teams if team.id in game.team_ids}
+            return start <= game.tipoff and (end is None or game.tipoff <= end) and requested_teams <= game_teams
 
         return self.bodies.schedule(keep)
 
@@ -265,8 +265,8 @@ class Rest:
         if team is None:
             raise Refused(500, "General system error")
         games = [event for event in season.games if event.sessions and team.id in event.team_ids]
-        chosen = [event for event in games if (event.id == game_id if game_id else (start or 0) <= event.start <= (end or 0))]
-        return self.bodies.team_game_stats(team, chosen)
+        requested_games = [event for event in games if (event.id == game_id if game_id else (start or 0) <= event.start <= (end or 0))]
+        return self.bodies.team_game_stats(team, requested_games)
 
     def _game_events(self, request: Request) -> Any:
         event = self.service.season.event(request.id)
@@ -324,7 +324,7 @@ class Rest:
             raise Refused(404, "Invalid id")
         return {"token": self.service.live.token_for(event.id)}
 
-    # Broadcast: bodies are not documented; the REST shapes stand in
+    # Broadcast: bodies are not documented, so they have the shapes of REST
 
     def _broadcast_schedule(self, request: Request) -> Any:
         start = request.number("from") or 0

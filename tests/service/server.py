@@ -217,7 +217,7 @@ class Service:
         if request.operation in ("live", "live_stats"):
             await self._stream(request, reader, writer)
             return False
-        response = self.faults.apply(request, self._rest.answer(request))
+        response = self.faults.apply(request, self._rest.respond(request))
         if response.delay:
             await asyncio.sleep(response.delay)
         if response.is_refused:
