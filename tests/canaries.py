@@ -29,27 +29,27 @@ def formatter() -> Any:
 
 @cache
 def forms(secret: str) -> frozenset[str]:
-    """A secret as it is and as texts may have it: percent-encoded (in lower case, as all is compared), as base64, as hex."""
+    """A secret unchanged and as texts may have it: percent-encoded, as base64, as hex; in lower case, like the compared texts."""
     data = secret.encode()
     percent = {quote(secret, safe=""), quote(secret), quote_plus(secret), "".join(f"%{byte:02x}" for byte in data)}
     percent.add("".join(letter if letter.isalnum() else f"%{ord(letter):02x}" for letter in secret))
     plain = {secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], html.escape(secret), data.hex()}
-    coded = set()
+    encodings = set()
     # Base64 of a text around the secret: three places at which it may begin, without the letters that others share.
     for before in range(3):
-        whole = bytes(before) + data
-        inner = slice((before * 8 + 5) // 6, len(whole) * 8 // 6)
-        coded |= {encode(whole).decode()[inner] for encode in (base64.b64encode, base64.urlsafe_b64encode)}
-    return frozenset(form.lower() for form in percent | plain | coded)
+        data_with_prefix = bytes(before) + data
+        inner = slice((before * 8 + 5) // 6, len(data_with_prefix) * 8 // 6)
+        encodings |= {encode(data_with_prefix).decode()[inner] for encode in (base64.b64encode, base64.urlsafe_b64encode)}
+    return frozenset(form.lower() for form in percent | plain | encodings)
 
 
 def leaks(secrets: Mapping[str, str], places: Mapping[str, str | bytes]) -> list[str]:
     """Which secret is where."""
-    found = []
+    matches = []
     for place, text in places.items():
         low = (text.decode("latin-1") if isinstance(text, bytes) else text).lower()
-        found += [f"{name} in {place}: {low[max(0, at - 60) : at + 90]!r}" for name, at in _hits(secrets, low)]
-    return found
+        matches += [f"{name} in {place}: {low[max(0, at - 60) : at + 90]!r}" for name, at in _hits(secrets, low)]
+    return matches
 
 
 def _hits(secrets: Mapping[str, str], low: str) -> Iterator[tuple[str, int]]:
@@ -68,7 +68,7 @@ def shown(thing: Any, name: str = "result") -> Iterator[tuple[str, str | bytes]]
         return
     yield f"repr of {name}", repr(thing)
     yield f"str of {name}", str(thing)
-    # What is neither shown in a notebook nor pickled tells nothing there.
+    # An object that cannot be shown in a notebook or pickled leaks nothing there.
     with contextlib.suppress(TypeError, AttributeError, pickle.PicklingError):
         yield f"pickle of {name}", pickle.dumps(thing)
     yield f"notebook output of {name}", json.dumps([dict(part) for part in formatter().format(thing)], default=str)
@@ -93,18 +93,18 @@ def shown(thing: Any, name: str = "result") -> Iterator[tuple[str, str | bytes]]
 
 def _of_an_error(error: BaseException, name: str) -> Iterator[tuple[str, str | bytes]]:
     yield f"traceback of {name}", "".join(traceback.format_exception(error))
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    links = [told]
+    exception = traceback.TracebackException.from_exception(error, capture_locals=True)
+    links = [exception]
     for link in links:
         links += [more for more in (link.__cause__, link.__context__) if more is not None]
         for frame in link.stack:
             # In a frame of the user's own the user's secrets may be.
             if frame.filename.startswith(OURS):
                 yield f"locals of {frame.name} in the traceback of {name}", repr(frame.locals)
-    ours = error.__traceback__
-    while ours is not None and not ours.tb_frame.f_code.co_filename.startswith(OURS):
-        ours = ours.tb_next
-    if ours is not None:
-        yield f"notebook traceback of {name}", re.sub(r"\x1b\[[0-9;]*m", "", library("IPython.core.ultratb").VerboseTB().text(type(error), error, ours))
+    tb = error.__traceback__
+    while tb is not None and not tb.tb_frame.f_code.co_filename.startswith(OURS):
+        tb = tb.tb_next
+    if tb is not None:
+        yield f"notebook traceback of {name}", re.sub(r"\x1b\[[0-9;]*m", "", library("IPython.core.ultratb").VerboseTB().text(type(error), error, tb))
     for part in ("batch", "payload"):
         yield from shown(getattr(error, part, None), f"{name}.{part}")

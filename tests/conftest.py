@@ -33,11 +33,11 @@ def pytest_configure() -> None:
     gc.disable()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    made = sideline.Simulator.__init__
+    original = sideline.Simulator.__init__
 
-    @wraps(made)
+    @wraps(original)
     def init(self: sideline.Simulator, *arguments: Any, **options: Any) -> None:
-        made(self, *arguments, **options)
+        original(self, *arguments, **options)
         CANARIES.update({self.secret: f"secret of {self!r}", self.api_key: f"key of {self!r}"})
 
     sideline.Simulator.__init__ = init  # type: ignore[method-assign]
@@ -75,8 +75,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     texts = {title: text for title, text in report.sections if text and title.endswith(report.when or "")}
     if report.longrepr is not None:
         texts["the report"] = report.longreprtext
-    if found := leaks({whose: secret for secret, whose in CANARIES.items()}, texts):
-        report.outcome, report.longrepr = "failed", f"{item.nodeid} shows {found}"
+    if matches := leaks({owner: secret for secret, owner in CANARIES.items()}, texts):
+        report.outcome, report.longrepr = "failed", f"{item.nodeid} shows {matches}"
     elif report.failed and (reason := reason_in(report.longreprtext)):
         report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1] or 0, f"Skipped: {reason}")
     return report
@@ -142,8 +142,8 @@ def certified(authority: trustme.CA) -> Callable[..., ssl.SSLContext]:
     """The server side of TLS, with a certificate for these names."""
 
     def context(*names: str) -> ssl.SSLContext:
-        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        authority.issue_cert(*names).configure_cert(made)
-        return made
+        server_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert(*names).configure_cert(server_context)
+        return server_context
 
     return context

@@ -41,9 +41,9 @@ class Forks:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         print(json.dumps(job), file=self.process.stdin, flush=True)
-        answer = self.process.stdout.readline()
-        assert answer, "the process that is forked has ended"
-        return Done(int(answer), *(stream.read_text(encoding="utf-8") for stream in streams))
+        line = self.process.stdout.readline()
+        assert line, "the process that is forked has ended"
+        return Done(int(line), *(stream.read_text(encoding="utf-8") for stream in streams))
 
 
 @contextlib.contextmanager

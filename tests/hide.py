@@ -27,8 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     names = early_config.known_args_namespace.hide
-    if loaded := [name for name in names if name in sys.modules and name not in os.environ.get(VARIABLE, "").split(",")]:
-        raise pytest.UsageError(f"--hide: already imported: {', '.join(loaded)}")
+    if imported_names := [name for name in names if name in sys.modules and name not in os.environ.get(VARIABLE, "").split(",")]:
+        raise pytest.UsageError(f"--hide: already imported: {', '.join(imported_names)}")
     if names:
         os.environ[VARIABLE] = ",".join(names)
         os.environ["PYTHONPATH"] = os.pathsep.join([str(HOME), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -64,7 +64,7 @@ def reason(names: Iterable[str], extra: str | None = None) -> str:
 
 
 class _Missing:
-    """Stands in for a library: the first use skips the test, or the module that uses it while it is imported."""
+    """A substitute for a library: the first use skips the test, or the module that uses it while it is imported."""
 
     def __init__(self, name: str) -> None:
         self._name = name

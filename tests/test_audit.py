@@ -26,8 +26,8 @@ OPERATIONS = {"player_stats": "stats", "stat_events": "stats_details", "possessi
 @pytest.fixture
 def bodies(client: sideline.Client, game: dict[str, Any], session_id: str) -> Bodies:
     """Those of one half, to be altered."""
-    answers = {argument: getattr(client, operation)(session_id) for argument, operation in OPERATIONS.items() if argument != "sessions"}
-    return {**{argument: answer.to_dict() for argument, answer in answers.items()}, "sessions": json.loads(json.dumps(game))}
+    payloads = {argument: getattr(client, operation)(session_id) for argument, operation in OPERATIONS.items() if argument != "sessions"}
+    return {**{argument: payload.to_dict() for argument, payload in payloads.items()}, "sessions": json.loads(json.dumps(game))}
 
 
 def read(bodies: Bodies, session_id: str) -> dict[str, sideline.Payload]:
@@ -38,7 +38,7 @@ def read(bodies: Bodies, session_id: str) -> dict[str, sideline.Payload]:
     return {argument: payload(argument) for argument in bodies}
 
 
-def found(bodies: Bodies, session_id: str) -> list[dict[str, Any]]:
+def violations(bodies: Bodies, session_id: str) -> list[dict[str, Any]]:
     return sideline.audit(**read(bodies, session_id)).to_dicts()
 
 
@@ -47,8 +47,8 @@ def found(bodies: Bodies, session_id: str) -> list[dict[str, Any]]:
 def test_a_clean_season_has_no_violation(seed: int) -> None:
     with sideline.Simulator(seed=seed, teams=4, games=12, now="2027-03-01T12:00:00Z") as service, service.client() as client:
         events = [client.team_events(team["id"], "2026-08-01", "2027-03-01", workouts_only=workouts) for team in service.teams for workouts in (False, True)]
-        sessions = sorted({row["session_id"] for answer in events for row in answer.table("sessions").to_dicts()})
-        answers = {
+        sessions = sorted({row["session_id"] for event in events for row in event.table("sessions").to_dicts()})
+        payloads = {
             argument: [getattr(client, operation)(session) for session in sessions] for argument, operation in OPERATIONS.items() if argument != "sessions"
         }
         games = [game["event_id"] for game in service.games[:6]]
@@ -57,14 +57,14 @@ def test_a_clean_season_has_no_violation(seed: int) -> None:
             "stat_events": [client.game_stats_details(game) for game in games],
         }
         assert len(sessions) > 100
-        assert sideline.audit(**answers, sessions=events).to_dicts() == []
+        assert sideline.audit(**payloads, sessions=events).to_dicts() == []
         assert sideline.audit(**of_games).to_dicts() == []
 
 
 def line(body: Body, *, total: bool, code: str, team: int = 0) -> dict[str, Any]:
     """A line of a box score, or of details, that has a code."""
     lines = body["teams"][team]["player_stats"]
-    return next(one for one in lines if (one["id"] == 0) is total and one["stats"].get(code))
+    return next(line for line in lines if (line["id"] == 0) is total and line["stats"].get(code))
 
 
 def an_event_of_another_value(bodies: Bodies) -> None:
@@ -77,7 +77,7 @@ def an_event_of_a_team_that_is_gone(bodies: Bodies) -> None:
 
 def a_line_of_a_box_score_and_no_events(bodies: Bodies) -> None:
     body = bodies["stat_events"]["teams"][0]
-    body["player_stats"] = [one for one in body["player_stats"] if one["id"] != 0]
+    body["player_stats"] = [player for player in body["player_stats"] if player["id"] != 0]
 
 
 def no_details_at_all(bodies: Bodies) -> None:
@@ -102,12 +102,12 @@ def points(bodies: Bodies) -> None:
 
 
 def stats_of(bodies: Bodies) -> list[dict[str, Any]]:
-    return [stat for team in bodies["possessions"]["teams"] for one in team["possessions"] for stat in one["stats"]]
+    return [stat for team in bodies["possessions"]["teams"] for possession in team["possessions"] for stat in possession["stats"]]
 
 
 def an_event_of_a_possession_that_is_gone(bodies: Bodies) -> None:
-    one = next(one for one in bodies["possessions"]["teams"][0]["possessions"] if one["stats"])
-    one["stats"].pop()
+    possession = next(possession for possession in bodies["possessions"]["teams"][0]["possessions"] if possession["stats"])
+    possession["stats"].pop()
 
 
 def an_event_of_another_player(bodies: Bodies) -> None:
@@ -148,8 +148,8 @@ def one_player_twice(bodies: Bodies) -> None:
 
 
 def one_player_on_both_sides(bodies: Bodies) -> None:
-    one = bodies["possessions"]["teams"][1]["possessions"][0]
-    one["player_ids"][0] = one["opposing_player_ids"][0]
+    possession = bodies["possessions"]["teams"][1]["possessions"][0]
+    possession["player_ids"][0] = possession["opposing_player_ids"][0]
 
 
 def nobody_on_court(bodies: Bodies) -> None:
@@ -175,7 +175,7 @@ def a_clock_of_a_shot(bodies: Bodies) -> None:
 
 def window(bodies: Bodies, place: int, name: str, move: int) -> None:
     links = bodies["sessions"]["results"][0]["_locations"]
-    links[place] = re.sub(rf"{name}=(\d+)", lambda found: f"{name}={int(found[1]) + move}", links[place])
+    links[place] = re.sub(rf"{name}=(\d+)", lambda match: f"{name}={int(match[1]) + move}", links[place])
 
 
 def a_hole_between_windows(bodies: Bodies) -> None:
@@ -210,7 +210,7 @@ def a_hoop_of_the_other_half(bodies: Bodies) -> None:
     bodies["shots"]["teams"][0]["player_shots"][0]["shots"][0]["hoop_y"] *= -1
 
 
-SEEDED: dict[Callable[[Bodies], None], tuple[str, int | None]] = {
+CONTRADICTIONS: dict[Callable[[Bodies], None], tuple[str, int | None]] = {
     an_event_of_another_value: ("box_score_is_sum_of_events", 1),
     an_event_of_a_team_that_is_gone: ("box_score_is_sum_of_events", 1),
     a_line_of_a_box_score_and_no_events: ("box_score_is_sum_of_events", None),
@@ -245,12 +245,12 @@ SEEDED: dict[Callable[[Bodies], None], tuple[str, int | None]] = {
 
 
 @needs("polars")
-@pytest.mark.parametrize("alter", SEEDED, ids=lambda alter: alter.__name__)
+@pytest.mark.parametrize("alter", CONTRADICTIONS, ids=lambda alter: alter.__name__)
 def test_a_contradiction_is_found_by_its_rule_alone(alter: Callable[[Bodies], None], bodies: Bodies, session_id: str) -> None:
-    assert found(bodies, session_id) == []
+    assert violations(bodies, session_id) == []
     alter(bodies)
-    rule, count = SEEDED[alter]
-    rows = found(bodies, session_id)
+    rule, count = CONTRADICTIONS[alter]
+    rows = violations(bodies, session_id)
     assert {row["rule"] for row in rows} == {rule}, rows
     assert count in (None, len(rows)), rows
     assert {row["session_id"] for row in rows} == {session_id}
@@ -260,58 +260,58 @@ def test_a_contradiction_is_found_by_its_rule_alone(alter: Callable[[Bodies], No
 @needs("polars")
 def test_a_row_says_who_what_and_how_much(bodies: Bodies, session_id: str) -> None:
     player = line(bodies["player_stats"], total=False, code="STL")
-    was = player["stats"]["STL"]
+    steals = player["stats"]["STL"]
     player["stats"]["STL"] += 1
     team = bodies["player_stats"]["teams"][0]["id"]
-    box, own = found(bodies, session_id)
-    assert own.items() >= {"rule": "team_is_sum_of_players", "team_id": team, "player_id": None, "game_id": None}.items()
+    box, own_row = violations(bodies, session_id)
+    assert own_row.items() >= {"rule": "team_is_sum_of_players", "team_id": team, "player_id": None, "game_id": None}.items()
     assert box == {
         "rule": "box_score_is_sum_of_events",
         "team_id": team,
         "game_id": None,
         "session_id": session_id,
         "player_id": player["id"],
-        "expected": str(was),
-        "found": str(was + 1),
-        "message": f"player {player['id']}: STL is {was + 1} in the box score, its stat events sum to {was}",
+        "expected": str(steals),
+        "found": str(steals + 1),
+        "message": f"player {player['id']}: STL is {steals + 1} in the box score, its stat events sum to {steals}",
     }
 
 
 @needs("polars")
 def test_stats_that_are_no_sums_are_not_added_up(bodies: Bodies, session_id: str) -> None:
     for team in bodies["player_stats"]["teams"]:
-        for one in team["player_stats"]:
+        for player in team["player_stats"]:
             for code in ("DIST", "TEAM_SCORE", "OPPOSING_TEAM_SCORE"):
-                one["stats"][code] = 4711
-    assert found(bodies, session_id) == []
+                player["stats"][code] = 4711
+    assert violations(bodies, session_id) == []
 
 
 @needs("polars")
 def test_a_missing_stat_code_counts_as_zero(bodies: Bodies, session_id: str) -> None:
     for team in bodies["player_stats"]["teams"]:
-        for one in team["player_stats"]:
-            one["stats"].setdefault("BLK", 0)
-            one["stats"].setdefault("FT", 0)
-    assert found(bodies, session_id) == []
+        for player in team["player_stats"]:
+            player["stats"].setdefault("BLK", 0)
+            player["stats"].setdefault("FT", 0)
+    assert violations(bodies, session_id) == []
 
 
 @needs("polars")
 def test_two_pointers_are_derived_if_the_service_sends_none(bodies: Bodies, session_id: str) -> None:
     stats = {"player_stats": bodies["player_stats"]}
-    for one in (one for team in stats["player_stats"]["teams"] for one in team["player_stats"]):
-        one["stats"].pop("FG2", None)
-    assert found(stats, session_id) == []
+    for player in (player for team in stats["player_stats"]["teams"] for player in team["player_stats"]):
+        player["stats"].pop("FG2", None)
+    assert violations(stats, session_id) == []
     points({**stats, "stat_events": bodies["stat_events"]})
-    assert {row["rule"] for row in found(stats, session_id)} == {"points_from_makes"}
-    for one in (one for team in stats["player_stats"]["teams"] for one in team["player_stats"]):
-        one["stats"].pop("FG3", None)
-    assert found(stats, session_id) == [], "who knows what was a three"
+    assert {row["rule"] for row in violations(stats, session_id)} == {"points_from_makes"}
+    for player in (player for team in stats["player_stats"]["teams"] for player in team["player_stats"]):
+        player["stats"].pop("FG3", None)
+    assert violations(stats, session_id) == [], "who knows what was a three"
 
 
 @needs("polars")
 def test_rounding_of_a_shot_is_no_violation(bodies: Bodies, session_id: str) -> None:
     bodies["shots"]["teams"][0]["player_shots"][0]["shots"][0]["hoop_player_x"] += 1
-    assert found(bodies, session_id) == []
+    assert violations(bodies, session_id) == []
 
 
 @needs("polars")
@@ -321,8 +321,8 @@ def test_a_correction_is_reported_where_it_has_not_arrived(session_id: str) -> N
         session = client.game(game).table("sessions").to_dicts()[-1]["session_id"]
         scorer = next(row for row in client.stats(session).table("box_score").to_dicts() if row["player_id"] and row["STL"])
         service.correct(game, scorer["player_id"], "STL", 1)
-        answers = {argument: getattr(client, operation)(session) for argument, operation in OPERATIONS.items() if argument != "sessions"}
-        rows = sideline.audit(**answers).to_dicts()
+        payloads = {argument: getattr(client, operation)(session) for argument, operation in OPERATIONS.items() if argument != "sessions"}
+        rows = sideline.audit(**payloads).to_dicts()
         assert [(row["rule"], row["player_id"]) for row in rows] == [("possessions_match_events", scorer["player_id"])]
 
 
@@ -332,8 +332,8 @@ def test_every_kind_of_frame_says_the_same(bodies: Bodies, session_id: str) -> N
     four_players(bodies)
     a_hole_between_windows(bodies)
     a_clock_of_an_event_of_a_possession(bodies)
-    answers = read(bodies, session_id)
-    rows = sideline.audit(**answers).to_dicts()
+    payloads = read(bodies, session_id)
+    rows = sideline.audit(**payloads).to_dicts()
     assert len(rows) == 4
     tables = {
         "player_stats": ["player_stats"],
@@ -352,15 +352,15 @@ def test_every_kind_of_frame_says_the_same(bodies: Bodies, session_id: str) -> N
         lambda table: table.to_polars().with_columns(pl.col(pl.Categorical).cast(pl.String), pl.col(pl.Datetime).dt.cast_time_unit("us")),
     ]
     for kind in kinds:
-        given = {argument: [kind(answers[argument].table(name)) for name in names] for argument, names in tables.items()}
-        assert sideline.audit(**given).to_dicts() == rows
-    wide = sideline.audit(**{**answers, "player_stats": answers["player_stats"].table("box_score")})
+        frames = {argument: [kind(payloads[argument].table(name)) for name in names] for argument, names in tables.items()}
+        assert sideline.audit(**frames).to_dicts() == rows
+    wide = sideline.audit(**{**payloads, "player_stats": payloads["player_stats"].table("box_score")})
     assert wide.to_dicts() == rows
 
 
 @needs("polars")
 def test_a_session_is_audited_by_itself(client: sideline.Client, game: dict[str, Any]) -> None:
-    first, second = (one["id"] for one in game["results"][:2])
+    first, second = (result["id"] for result in game["results"][:2])
     stats, details = [client.stats(first), client.stats(second)], [client.stats_details(first)]
     rows = sideline.audit(player_stats=stats, stat_events=details).to_dicts()
     assert [(row["session_id"], row["expected"], row["found"]) for row in rows] == [(second, "none", "a box score")]

@@ -30,7 +30,7 @@ def test_a_test_that_shows_a_simulators_credentials_fails(tmp_path: Path) -> Non
     (tmp_path / "test_showing.py").write_text(SHOWING)
     command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", "-rA", "--tb=line", "test_showing.py"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    told = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=50).stdout
+    output = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=50).stdout
     for name in ("printed", "logged", "of_a_child", "failed"):
-        assert re.search(rf"test_showing.py::test_{name} shows \[.(secret|key) of <sideline.Simulator", told), told
-    assert re.search("4 failed, 1 passed", told), told
+        assert re.search(rf"test_showing.py::test_{name} shows \[.(secret|key) of <sideline.Simulator", output), output
+    assert re.search("4 failed, 1 passed", output), output

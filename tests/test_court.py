@@ -61,8 +61,8 @@ def test_the_way_there_and_back_is_exact(source: Frame) -> None:
     for target in FRAMES * 5:
         x, y = (Fraction(rng.randint(-(10**6), 10**6), rng.randint(1, 999)) for _ in "xy")
         hoop = rng.randint(-50, 50), rng.choice([1, -1]) * rng.randint(12_500, 12_800)
-        there = court.transform(x, y, source, target, hoop=hoop)
-        assert court.transform(*there, target, source, hoop=hoop) == (x, y)
+        point = court.transform(x, y, source, target, hoop=hoop)
+        assert court.transform(*point, target, source, hoop=hoop) == (x, y)
 
 
 @pytest.mark.parametrize("source", FRAMES, ids=str)
@@ -80,21 +80,21 @@ def test_floats_come_back_to_the_last_bits_and_whole_millimetres_stay_whole(fram
     rng = np.random.default_rng(7)
     x, y = rng.integers(-15_000, 15_000, (2, 1000)).astype(float)
     hoop = rng.integers(-50, 50, 1000).astype(float), rng.choice([-12_700.0, 12_700.0], 1000)
-    there = court.transform(x, y, COURT, frame, hoop=hoop)
-    back = court.transform(*there, frame, COURT, hoop=hoop)
+    point = court.transform(x, y, COURT, frame, hoop=hoop)
+    back = court.transform(*point, frame, COURT, hoop=hoop)
     off = max(np.abs(back[0] - x).max(), np.abs(back[1] - y).max())
     assert off < 1e-10
     if frame.unit == "mm":
         assert off == 0
-        assert all(isinstance(one, int) for one in court.transform(17, -4, COURT, frame, hoop=(3, -12_700)))
+        assert all(isinstance(value, int) for value in court.transform(17, -4, COURT, frame, hoop=(3, -12_700)))
 
 
 PLACES = st.floats(-32_000, 32_000, allow_subnormal=False)
 
 
 @hypothesis.given(PLACES, PLACES, st.sampled_from(FRAMES), st.integers(-150, 150), st.integers(12_000, 13_500), st.booleans())
-def test_any_float_round_trips_within_the_documented_error(x: float, y: float, frame: Frame, hoop_x: int, hoop_y: int, far: bool) -> None:
-    hoop = (hoop_x, -hoop_y if far else hoop_y)
+def test_any_float_round_trips_within_the_documented_error(x: float, y: float, frame: Frame, hoop_x: int, hoop_y: int, is_far_hoop: bool) -> None:
+    hoop = (hoop_x, -hoop_y if is_far_hoop else hoop_y)
     back = court.transform(*court.transform(x, y, COURT, frame, hoop=hoop), frame, COURT, hoop=hoop)
     # A float of the court's size is known to 4e-12.
     assert max(abs(back[0] - x), abs(back[1] - y)) <= 4e-11
@@ -107,7 +107,7 @@ def test_a_team_attacks_in_its_stated_direction(attacking: Any, free_throw: tupl
     from_hoop = court.transform(0, 4572, HOOP, Frame("hoop", attacking, "ft"))
     assert from_hoop == free_throw
     for hoop in ((0, 12_700), (0, -12_700)):
-        # The hoop itself, from the centre: ahead. And a man to the attackers' right stays to their right.
+        # Seen from the centre, the hoop itself is ahead, and a player to the attackers' right stays to their right.
         ahead = court.transform(*hoop, COURT, Frame("centre", attacking), hoop=hoop)
         assert ahead == {"up": (0, 12_700), "down": (0, -12_700), "right": (12_700, 0), "left": (-12_700, 0)}[attacking]
         right_hand = (1, 0) if hoop[1] > 0 else (-1, 0)
@@ -127,7 +127,7 @@ def test_every_kind_of_number_gives_its_own_kind() -> None:
     for kind in (np.array, pl.Series, pd.Series):
         seen = chart(kind)
         assert type(seen[0]) is type(kind([1.0]))
-        assert tuple(list(one) for one in seen) == expected
+        assert tuple(list(values) for values in seen) == expected
     assert court.transform(np.float64(3117), np.int64(7899), COURT, HOOP, hoop=(np.int64(-44), np.int64(12783))) == (-3161, 4884)
     # One hoop for all.
     assert court.transform([0, 1], [0, 0], COURT, HOOP, hoop=(0, 12_700)) == ([0, -1], [12_700, 12_700])
@@ -182,8 +182,8 @@ def test_lengths() -> None:
     assert court.convert(Fraction(1), "in", "mm") == Fraction(254, 10)
     assert isinstance(court.convert(3, "m", "mm"), int)
     assert court.convert(581.7, "cm", "cm") == 581.7
-    for one, other in itertools.product(("mm", "cm", "m", "in", "ft"), repeat=2):
-        assert court.convert(court.convert(Fraction(22, 7), one, other), other, one) == Fraction(22, 7)
+    for unit, other in itertools.product(("mm", "cm", "m", "in", "ft"), repeat=2):
+        assert court.convert(court.convert(Fraction(22, 7), unit, other), other, unit) == Fraction(22, 7)
 
 
 def test_an_impossible_transformation_is_refused() -> None:
@@ -210,8 +210,8 @@ def test_an_impossible_transformation_is_refused() -> None:
 def test_every_coordinate_of_the_tables_says_its_frame() -> None:
     frames = {(table, field.name): field.frame for table, schema in sideline.SCHEMAS.items() for field in schema if field.unit == "mm"}
     # The service does not say where a screener's coordinates have their origin.
-    unknown = {place for place, frame in frames.items() if frame is None}
-    assert unknown == {("ball_screens", "screener_x"), ("ball_screens", "screener_y")}
+    places = {place for place, frame in frames.items() if frame is None}
+    assert places == {("ball_screens", "screener_x"), ("ball_screens", "screener_y")}
     of_hoop = {place for place, frame in frames.items() if frame == "hoop"}
     assert of_hoop == {
         *((table, f"hoop_player_{axis}") for table in ("shots", "tracking_defenders") for axis in "xy"),
@@ -228,13 +228,13 @@ def test_every_x_y_and_z_has_its_unit_origin_and_direction_in_arrows_metadata() 
             if field.name.split("_")[-1] not in ("x", "y", "z") or name == "ball_screens":
                 continue
             seen += 1
-            told = {key.decode(): value.decode() for key, value in field.metadata.items()}
-            assert (told["unit"], told["frame"]) == ("mm", "hoop" if field.name.startswith(("hoop_to", "hoop_player")) else "court"), (name, field.name)
+            metadata = {key.decode(): value.decode() for key, value in field.metadata.items()}
+            assert (metadata["unit"], metadata["frame"]) == ("mm", "hoop" if field.name.startswith(("hoop_to", "hoop_player")) else "court"), (name, field.name)
             axis = field.name[-1]
             ways = {"court": {"x": "across the court", "y": "along the court", "z": "above the floor"}, "hoop": {"x": "to the right", "y": "towards mid-court"}}
-            assert ways[told["frame"]][axis] in told["description"]
-            origin = {"court": "the floor" if axis == "z" else "from its centre", "hoop": "from the hoop"}[told["frame"]]
-            assert origin in told["description"]
+            assert ways[metadata["frame"]][axis] in metadata["description"]
+            origin = {"court": "the floor" if axis == "z" else "from its centre", "hoop": "from the hoop"}[metadata["frame"]]
+            assert origin in metadata["description"]
     assert seen == 26
 
 

@@ -25,57 +25,57 @@ REFERENCE = (Path(__file__).parent.parent / "docs" / "reference.md").read_text(e
 VALUES = (str, tuple, types.MappingProxyType, court.Frame, court.Court)
 
 
-def named() -> Iterator[tuple[str, Any]]:
+def public_names() -> Iterator[tuple[str, Any]]:
     """The documented names: those of the reference, and all of a documented module's own."""
     for path in re.findall(r"^::: (sideline\.\S+)$", REFERENCE, re.M):
         owner, _, name = path.rpartition(".")
         if owner == "sideline.plot" and missing(PLOT):
             continue
-        found = getattr(importlib.import_module(owner), name)
-        if isinstance(found, types.ModuleType):
-            for inner, one in vars(found).items():
-                if not inner.startswith("_") and getattr(one, "__module__", None) == path:
-                    yield f"{path}.{inner}", one
+        target = getattr(importlib.import_module(owner), name)
+        if isinstance(target, types.ModuleType):
+            for inner, value in vars(target).items():
+                if not inner.startswith("_") and getattr(value, "__module__", None) == path:
+                    yield f"{path}.{inner}", value
         else:
-            yield path, found
+            yield path, target
 
 
-PUBLIC = {path: found for path, found in named() if not isinstance(found, VALUES)}
+PUBLIC = {path: target for path, target in public_names() if not isinstance(target, VALUES)}
 
 
-def members(of: Any) -> dict[str, Any]:
+def members(class_: Any) -> dict[str, Any]:
     """The public methods and properties of a class, including inherited ones, without the fields of records."""
-    own = {name: vars(base)[name] for base in reversed(of.__mro__) if base.__module__.startswith("sideline") for name in vars(base)}
-    return {name: one for name, one in own.items() if not name.startswith("_") and not isinstance(one, types.MemberDescriptorType)}
+    attributes = {name: vars(base)[name] for base in reversed(class_.__mro__) if base.__module__.startswith("sideline") for name in vars(base)}
+    return {name: attribute for name, attribute in attributes.items() if not name.startswith("_") and not isinstance(attribute, types.MemberDescriptorType)}
 
 
 def of_the_extension() -> Iterator[doctest.DocTest]:
     """doctest looks for Python's own functions alone."""
-    for path, of in PUBLIC.items():
-        if isinstance(of, type) and of.__module__ == "sideline":
-            for name, one in {"": of, **members(of)}.items():
-                found = doctest.DocTestParser().get_doctest(inspect.getdoc(one) or "", {}, f"{path}.{name}".rstrip("."), None, None)
-                if found.examples:
-                    yield found
+    for path, target in PUBLIC.items():
+        if isinstance(target, type) and target.__module__ == "sideline":
+            for name, member in {"": target, **members(target)}.items():
+                test = doctest.DocTestParser().get_doctest(inspect.getdoc(member) or "", {}, f"{path}.{name}".rstrip("."), None, None)
+                if test.examples:
+                    yield test
 
 
-SHOWN = tuple(f"sideline.{name}" for name in ("_answers", "_client", "_engines.plan", "archive"))
+DOCUMENTED_MODULES = tuple(f"sideline.{name}" for name in ("_answers", "_client", "_engines.plan", "archive"))
 """Private modules of public names."""
-FOUND = pkgutil.walk_packages(sideline.__path__, "sideline.")
-NAMES = [module.name for module in FOUND if not module.name.startswith("sideline._") or module.name.startswith(SHOWN)]
+MODULE_INFOS = pkgutil.walk_packages(sideline.__path__, "sideline.")
+NAMES = [module.name for module in MODULE_INFOS if not module.name.startswith("sideline._") or module.name.startswith(DOCUMENTED_MODULES)]
 MODULES = [importlib.import_module(name) for name in NAMES if not (name.startswith("sideline.plot") and missing(PLOT))]
 EXAMPLES = [example for module in MODULES for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
 EXAMPLES += of_the_extension()
 
 
 @pytest.fixture(scope="module")
-def archived(tmp_path_factory: pytest.TempPathFactory, client: sideline.Client, game: dict[str, Any]) -> sideline.Archive:
+def synced_archive(tmp_path_factory: pytest.TempPathFactory, client: sideline.Client, game: dict[str, Any]) -> sideline.Archive:
     archive = sideline.Archive(tmp_path_factory.mktemp("archive"), client)
     archive.sync(game_ids=[game["id"]]).raise_if_incomplete()
     return archive
 
 
-AWAITED = ("sideline._client.async_client", "sideline.batch.AsyncBatch", "sideline._client.season.AsyncSeason")
+ASYNCHRONOUS = ("sideline._client.async_client", "sideline.batch.AsyncBatch", "sideline._client.season.AsyncSeason")
 """Whose examples have an `AsyncClient` and await at the top level, as in a notebook."""
 
 
@@ -86,8 +86,8 @@ class TopLevelAwait:
         self.globs = example.globs
         self.globs |= {"client": service.async_client(), "_run": self.run, "asyncio": asyncio}
         self.runner = asyncio.Runner()
-        for one in example.examples:
-            one.source = one.source if is_plain(one.source) else f"_run({one.source!r})\n"
+        for step in example.examples:
+            step.source = step.source if is_plain(step.source) else f"_run({step.source!r})\n"
 
     def run(self, source: str) -> None:
         code = compile(source, "<example>", "single", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
@@ -145,15 +145,15 @@ def test_the_example_runs(
         "session_start": game["results"][0]["started_at"],
     }
     if example.name.startswith(("sideline.archive", "sideline.errors.QueryError")):
-        at_hand |= {"archive": request.getfixturevalue("archived"), "games": 1}
+        at_hand |= {"archive": request.getfixturevalue("synced_archive"), "games": 1}
     example.globs = {**at_hand, "Timeout": sideline.Timeout}
     out: list[str] = []
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
-    awaited = TopLevelAwait(example, service) if example.name.startswith(AWAITED) else None
+    top_level_await = TopLevelAwait(example, service) if example.name.startswith(ASYNCHRONOUS) else None
     runner = Runner(optionflags=flags)
     failed = runner.run(example, out=out.append, clear_globs=False).failed
-    if awaited is not None:
-        awaited.close()
+    if top_level_await is not None:
+        top_level_await.close()
     if runner.missing:
         pytest.skip(reason(runner.missing))
     assert failed == 0, "".join(out)
@@ -171,26 +171,26 @@ def test_every_plot_is_in_the_reference() -> None:
 
 @pytest.mark.parametrize("path", PUBLIC)
 def test_public_names_have_docstrings(path: str) -> None:
-    of = PUBLIC[path]
-    assert inspect.getdoc(of)
-    silent = [name for name, one in members(of).items() if not inspect.getdoc(one)] if isinstance(of, type) else []
+    target = PUBLIC[path]
+    assert inspect.getdoc(target)
+    silent = [name for name, member in members(target).items() if not inspect.getdoc(member)] if isinstance(target, type) else []
     assert silent == []
 
 
 @pytest.mark.parametrize("path", PUBLIC)
 def test_public_names_have_examples(path: str) -> None:
     """In its own text, in that of a method, or where it is of a family (errors, notices) in its parent's."""
-    of = PUBLIC[path]
-    family = [base for base in of.__mro__ if base.__module__.startswith("sideline")] if isinstance(of, type) else [of]
+    target = PUBLIC[path]
+    family = [base for base in target.__mro__ if base.__module__.startswith("sideline")] if isinstance(target, type) else [target]
     texts = [base.__doc__ or "" for base in family]
-    texts += [inspect.getdoc(one) or "" for one in members(of).values()] if isinstance(of, type) else []
+    texts += [inspect.getdoc(member) or "" for member in members(target).values()] if isinstance(target, type) else []
     assert any(">>>" in text for text in texts)
 
 
 def test_every_method_of_the_clients_has_an_example() -> None:
-    shown = {example.name for example in EXAMPLES}
+    example_names = {example.name for example in EXAMPLES}
     for module, client in (("client", "Client"), ("async_client", "AsyncClient")):
-        assert {f"sideline._client.{module}.{client}.{one['name']}" for one in operations()} <= shown
+        assert {f"sideline._client.{module}.{client}.{operation['name']}" for operation in operations()} <= example_names
 
 
 @needs(*PLOT, extra="plot")

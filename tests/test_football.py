@@ -27,7 +27,7 @@ KEYS = [
     "version",
     "games_played",
 ]
-INVENTED = ["INVENTED_PLAYS", "INVENTED_POINTS", "INVENTED_YARDS"]
+INVENTED_CODES = ["INVENTED_PLAYS", "INVENTED_POINTS", "INVENTED_YARDS"]
 EMPTY = b'{"teams": []}'
 
 
@@ -77,8 +77,8 @@ def test_the_sport_of_the_request_and_not_the_codes_of_the_body_decides(operatio
 
     for stats in ({"RUSH_YDS": 87.5, "TD": 1}, {"PTS": 6, "FG": 2}, {}):
         assert names(read(body(stats), "football")) == [*KEYS, *sorted(stats)]
-        declared = sideline.SCHEMAS["box_score"].names
-        assert names(read(body(stats), "basketball"))[: len(declared)] == declared
+        columns = sideline.SCHEMAS["box_score"].names
+        assert names(read(body(stats), "basketball"))[: len(columns)] == columns
     if operation == "stats":
         assert names(read(EMPTY, "football")) == KEYS
     with pytest.raises(ValueError, match='sport is "basketball" or "football", not "rugby"'):
@@ -96,12 +96,12 @@ def test_a_payload_a_batch_and_their_copies_keep_the_sport(client: sideline.Clie
     session = game.table("sessions").to_dicts()[0]["session_id"]
     payload, batch = client.stats(session), client.stats(game)
     for read in (payload, batch, client.stats([]), client.follow(game["results"][0]["_stats"])):
-        expected = KEYS if read is not payload and not len(read) else [*KEYS, *INVENTED]
-        for kept in (read, pickle.loads(pickle.dumps(read)), copy.copy(read)):
-            assert names(kept) == expected
+        expected = KEYS if read is not payload and not len(read) else [*KEYS, *INVENTED_CODES]
+        for payload_copy in (read, pickle.loads(pickle.dumps(read)), copy.copy(read)):
+            assert names(payload_copy) == expected
     team = game["game_attributes"]["home_team_id"]
-    assert names(client.team_game_stats(team, game_id=game["id"])) == [*KEYS, *INVENTED]
-    assert names(client.catch_up(game["id"], ["stats", "shots"])) == [*KEYS, *INVENTED]
+    assert names(client.team_game_stats(team, game_id=game["id"])) == [*KEYS, *INVENTED_CODES]
+    assert names(client.catch_up(game["id"], ["stats", "shots"])) == [*KEYS, *INVENTED_CODES]
 
 
 @needs("polars")
@@ -130,18 +130,18 @@ def test_a_live_box_score_has_the_columns_of_its_sport() -> None:
 def test_the_score_of_each_period_is_the_sum_of_its_points(client: sideline.Client, game: sideline.Payload) -> None:
     events = client.stats_details(game).to_polars("stat_events").filter(pl.col("stat") == "INVENTED_POINTS", ~pl.col("is_team_total"))
     totals = client.game_shots(game["id"])["gameTotals"]
-    assert [one["period"] for one in totals["periodTotals"]] == ["Q4", "Q3", "Q2", "Q1"]
-    shown = {}
+    assert [total["period"] for total in totals["periodTotals"]] == ["Q4", "Q3", "Q2", "Q1"]
+    scores = {}
     for part in [*totals["periodTotals"], {**totals, "sessionId": None}]:
         for side in ("home", "away"):
             score = part[f"{side}TeamScore"]
-            own = events.filter(pl.col("team_id") == int(score["teamId"]))
+            team_events = events.filter(pl.col("team_id") == int(score["teamId"]))
             if part["sessionId"] is not None:
-                own = own.filter(pl.col("session_id") == part["sessionId"])
-            assert own["value"].sum() == score["value"]
-            shown[part["sessionId"], side] = score["value"]
-    assert shown[None, "home"] > 0
-    assert shown[None, "away"] > 0
+                team_events = team_events.filter(pl.col("session_id") == part["sessionId"])
+            assert team_events["value"].sum() == score["value"]
+            scores[part["sessionId"], side] = score["value"]
+    assert scores[None, "home"] > 0
+    assert scores[None, "away"] > 0
 
 
 @needs("polars")

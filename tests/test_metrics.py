@@ -36,7 +36,7 @@ TWO = ("FGA", ["FGA2", "FG", "FG2", "PTS"])
 MISS = ("FGA", ["FGA2"])
 FREE_THROW = ("FTA", ["FT", "PTS"])
 Event = tuple[int, tuple[str, list[str]]]
-PLAYED: dict[int, list[tuple[str, str, list[int], list[int], list[Event]]]] = {
+GAME: dict[int, list[tuple[str, str, list[int], list[int], list[Event]]]] = {
     1: [
         ("20:00.0", "19:40.0", FIRST, OTHERS, [(11, THREE), (12, ("AST", []))]),
         (
@@ -77,13 +77,13 @@ def stats_body(box: dict[int, dict[int, dict[str, int]]] = BOX) -> dict[str, Any
     return {"teams": [{"id": team, "player_stats": lines(team)} for team in box]}
 
 
-def possessions_body(game: dict[int, list[tuple[str, str, list[int], list[int], list[Event]]]] = PLAYED) -> dict[str, Any]:
-    def possession(start: str, end: str, own: list[int], other: list[int], events: list[Event]) -> dict[str, Any]:
+def possessions_body(game: dict[int, list[tuple[str, str, list[int], list[int], list[Event]]]] = GAME) -> dict[str, Any]:
+    def possession(start: str, end: str, own_players: list[int], other: list[int], events: list[Event]) -> dict[str, Any]:
         stats = [{"player_id": player, "possession_type": kind, "details": details} for player, (kind, details) in events]
         clocks = {"start_game_clock": start, "end_game_clock": end}
-        return {**clocks, "player_ids": own, "opposing_player_ids": other, "stats": stats}
+        return {**clocks, "player_ids": own_players, "opposing_player_ids": other, "stats": stats}
 
-    return {"teams": [{"id": team, "possessions": [possession(*one) for one in played]} for team, played in game.items()]}
+    return {"teams": [{"id": team, "possessions": [possession(*line) for line in lines]} for team, lines in game.items()]}
 
 
 def read(operation: str, body: object, session_id: str = "S") -> sideline.Payload:
@@ -94,9 +94,9 @@ STATS, POSSESSIONS = read("stats", stats_body()), read("possessions", possession
 
 
 def row(table: pl.DataFrame, **keys: object) -> dict[str, Any]:
-    found = table.filter(**keys)
-    assert len(found) == 1, found
-    return found.row(0, named=True)
+    rows = table.filter(**keys)
+    assert len(rows) == 1, rows
+    return rows.row(0, named=True)
 
 
 def test_the_game_typed_here_agrees_with_itself() -> None:
@@ -132,19 +132,19 @@ def test_a_shooting_metric_of_a_table_is_the_column_of_shooting(metric: Any) -> 
     for source in (STATS, STATS.table(), STATS.table("box_score"), STATS.to_polars("box_score").lazy()):
         expected = metrics.shooting(source)
         assert metric(source).equals(expected.select(*(key for key in keys if key in expected.columns), name))
-    kept = metrics.true_shooting(STATS, by=["session_id"], free_throw_weight=0.5)
-    assert kept.columns[0] == "session_id" and row(kept, team_id=1, player_id=13)["true_shooting"] == 1.0
+    by_session = metrics.true_shooting(STATS, by=["session_id"], free_throw_weight=0.5)
+    assert by_session.columns[0] == "session_id" and row(by_session, team_id=1, player_id=13)["true_shooting"] == 1.0
     with pytest.raises(metrics.MissingStat, match=rf"{name} needs \w+, and no row"):
         metric(STATS.to_polars("box_score").drop("FG3", "FTA"))
 
 
 def test_the_four_factors_by_hand() -> None:
     table = metrics.four_factors(STATS, POSSESSIONS)
-    own = {"effective_field_goal": 0.625, "turnover_rate": 0.0, "offensive_rebound_rate": 0.5, "free_throw_rate": 0.25}
+    own_factors = {"effective_field_goal": 0.625, "turnover_rate": 0.0, "offensive_rebound_rate": 0.5, "free_throw_rate": 0.25}
     other = {"effective_field_goal": 1.0, "turnover_rate": 1 / 3, "offensive_rebound_rate": None, "free_throw_rate": 2.0}
     assert table.to_dicts() == [
-        {"team_id": 1, **own, **{f"opponent_{name}": share for name, share in other.items()}},
-        {"team_id": 2, **other, **{f"opponent_{name}": share for name, share in own.items()}},
+        {"team_id": 1, **own_factors, **{f"opponent_{name}": share for name, share in other.items()}},
+        {"team_id": 2, **other, **{f"opponent_{name}": share for name, share in own_factors.items()}},
     ]
 
 
@@ -223,48 +223,48 @@ def test_every_kind_of_table_gives_the_same() -> None:
 
 def test_a_second_session_is_summed_or_kept_apart() -> None:
     other = read("possessions", possessions_body(), "T")
-    both, stats = [POSSESSIONS, other], [STATS, read("stats", stats_body(), "T")]
-    assert row(metrics.ratings(both), team_id=1)["points"] == 12
-    assert row(metrics.ratings(both), team_id=1)["net_rating"] == pytest.approx(200 / 3)
-    apart = metrics.ratings(both, by=["session_id"])
-    assert apart.select("session_id", "team_id", "points").rows() == [("S", 1, 6), ("S", 2, 4), ("T", 1, 6), ("T", 2, 4)]
-    once = metrics.four_factors(STATS, POSSESSIONS)
-    assert metrics.four_factors(stats, both).equals(once)
-    assert metrics.four_factors(stats, both, by=["session_id"]).filter(session_id="T").drop("session_id").equals(once)
+    possessions, stats = [POSSESSIONS, other], [STATS, read("stats", stats_body(), "T")]
+    assert row(metrics.ratings(possessions), team_id=1)["points"] == 12
+    assert row(metrics.ratings(possessions), team_id=1)["net_rating"] == pytest.approx(200 / 3)
+    ratings = metrics.ratings(possessions, by=["session_id"])
+    assert ratings.select("session_id", "team_id", "points").rows() == [("S", 1, 6), ("S", 2, 4), ("T", 1, 6), ("T", 2, 4)]
+    expected = metrics.four_factors(STATS, POSSESSIONS)
+    assert metrics.four_factors(stats, possessions).equals(expected)
+    assert metrics.four_factors(stats, possessions, by=["session_id"]).filter(session_id="T").drop("session_id").equals(expected)
     assert row(metrics.shooting(stats), player_id=13)["PTS"] == 6
-    assert row(metrics.on_off(both, by=["session_id"]), player_id=16, session_id="T")["off_points"] == 6
-    assert len(metrics.lineups(both, by=["session_id"])) == 6
+    assert row(metrics.on_off(possessions, by=["session_id"]), player_id=16, session_id="T")["off_points"] == 6
+    assert len(metrics.lineups(possessions, by=["session_id"])) == 6
 
 
 @pytest.mark.parametrize("code", ["FG", "FG3", "FGA", "TO", "OFFENSIVE_REB", "DEFENSIVE_REB", "FT"])
 def test_a_code_that_was_never_sent_is_refused_by_name(code: str) -> None:
-    box = {team: {who: {name: n for name, n in line.items() if name != code} for who, line in lines.items()} for team, lines in BOX.items()}
+    box = {team: {player: {name: n for name, n in line.items() if name != code} for player, line in lines.items()} for team, lines in BOX.items()}
     stats = read("stats", stats_body(box))
-    for given in (stats, stats.table("player_stats"), stats.to_polars("box_score").drop(code)):
-        with pytest.raises(metrics.MissingStat, match=rf"the four factors needs {code}, and no row has it") as refused:
-            metrics.four_factors(given, POSSESSIONS)
-        assert refused.value.stats == (code,)
-        assert isinstance(refused.value, sideline.SidelineError)
-        assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
-    known = stats.to_polars("box_score").with_columns(pl.lit(0.0).alias(code))
-    assert len(metrics.four_factors(known, POSSESSIONS)) == 2
+    for source in (stats, stats.table("player_stats"), stats.to_polars("box_score").drop(code)):
+        with pytest.raises(metrics.MissingStat, match=rf"the four factors needs {code}, and no row has it") as excinfo:
+            metrics.four_factors(source, POSSESSIONS)
+        assert excinfo.value.stats == (code,)
+        assert isinstance(excinfo.value, sideline.SidelineError)
+        assert str(pickle.loads(pickle.dumps(excinfo.value))) == str(excinfo.value)
+    box_score = stats.to_polars("box_score").with_columns(pl.lit(0.0).alias(code))
+    assert len(metrics.four_factors(box_score, POSSESSIONS)) == 2
 
 
 def test_points_are_not_guessed() -> None:
     events = POSSESSIONS.to_polars("possession_events")
 
-    def without(*codes: str) -> pl.DataFrame:
+    def events_without(*codes: str) -> pl.DataFrame:
         return events.with_columns(pl.col("details").list.set_difference(list(codes)))
 
     with pytest.raises(metrics.MissingStat, match="a rating needs FG, FT, and no row has them"):
-        metrics.ratings(POSSESSIONS.table("possessions"), without("PTS", "FG", "FG2", "FG3", "FT"))
+        metrics.ratings(POSSESSIONS.table("possessions"), events_without("PTS", "FG", "FG2", "FG3", "FT"))
     with pytest.raises(metrics.MissingStat, match="a lineup needs FT"):
-        metrics.lineups(POSSESSIONS.table("possessions"), without("PTS", "FT"))
+        metrics.lineups(POSSESSIONS.table("possessions"), events_without("PTS", "FT"))
     # Any of the codes that tell a make is enough.
     expected = metrics.ratings(POSSESSIONS)
     for codes in (("PTS",), ("FG", "FG2", "FG3", "FT"), ("PTS", "FG"), ("PTS", "FG2", "FG3")):
-        assert metrics.ratings(POSSESSIONS.table("possessions"), without(*codes)).equals(expected), codes
-    by_flag = without("PTS", "FG3", "FGA3").with_columns(is_3point=pl.col("player_id") == 11)
+        assert metrics.ratings(POSSESSIONS.table("possessions"), events_without(*codes)).equals(expected), codes
+    by_flag = events_without("PTS", "FG3", "FGA3").with_columns(is_3point=pl.col("player_id") == 11)
     assert metrics.ratings(POSSESSIONS.table("possessions"), by_flag).equals(expected)
 
 
@@ -283,9 +283,9 @@ def test_players_without_a_lineup_are_together_and_nothing_is_lost() -> None:
 
 def test_an_impossible_metric_is_refused(client: sideline.Client, session_id: str) -> None:
     practice = next(
-        one["session_id"]
-        for one in client.team_events(client.teams()["teams"][0]["id"], "2026-08-01", "2027-03-01").table().to_dicts()
-        if one["game_id"] is None
+        row["session_id"]
+        for row in client.team_events(client.teams()["teams"][0]["id"], "2026-08-01", "2027-03-01").table().to_dicts()
+        if row["game_id"] is None
     )
     with pytest.raises(ValueError, match="does not have possessions of two teams"):
         metrics.ratings(client.possessions(practice))
@@ -333,7 +333,7 @@ def test_an_impossible_metric_is_refused(client: sideline.Client, session_id: st
 SEVEN, SEVEN_LATER, NINE, NINE_LATER = [71, 72, 73, 74, 75], [72, 73, 74, 75, 76], [91, 92, 93, 94, 95], [91, 92, 93, 94, 96]
 MISSED_THREE, MISSED_FREE_THROW = ("FGA", ["FGA3"]), ("FTA", [])
 OFFENSIVE, DEFENSIVE = ("OFFENSIVE_REB", ["REB"]), ("DEFENSIVE_REB", ["REB"])
-ASSIST, STEAL, FOUL, LOST = ("AST", []), ("STL", []), ("FL", []), ("TO", ["LBTO"])
+ASSIST, STEAL, FOUL, TURNOVER = ("AST", []), ("STL", []), ("FL", []), ("TO", ["LBTO"])
 HALVES: dict[str, dict[int, list[tuple[str, str, list[int], list[int], list[Event]]]]] = {
     "H1": {
         7: [
@@ -343,14 +343,14 @@ HALVES: dict[str, dict[int, list[tuple[str, str, list[int], list[int], list[Even
         ],
         9: [
             ("9:45.0", "9:25.0", NINE, SEVEN, [(91, THREE)]),
-            ("9:05.0", "8:50.0", NINE, SEVEN, [(94, DEFENSIVE), (92, LOST)]),
+            ("9:05.0", "8:50.0", NINE, SEVEN, [(94, DEFENSIVE), (92, TURNOVER)]),
             ("8:30.0", "8:10.0", NINE, SEVEN, [(93, MISS), (91, OFFENSIVE), (91, MISS), (74, DEFENSIVE)]),
         ],
     },
     "H2": {
         7: [
             ("9:40.0", "9:30.0", SEVEN_LATER, NINE_LATER, [(75, DEFENSIVE), (76, THREE), (73, ASSIST)]),
-            ("9:00.0", "8:55.0", SEVEN_LATER, NINE_LATER, [(74, LOST)]),
+            ("9:00.0", "8:55.0", SEVEN_LATER, NINE_LATER, [(74, TURNOVER)]),
             ("8:35.0", "8:30.0", SEVEN_LATER, NINE_LATER, [(75, MISS), (76, OFFENSIVE), (76, TWO)]),
         ],
         9: [
@@ -397,7 +397,7 @@ BOXES: dict[str, dict[int, dict[int, dict[str, int]]]] = {
     },
 }
 HALVES_STATS = [read("stats", stats_body(box), half) for half, box in BOXES.items()]
-HALVES_POSSESSIONS = [read("possessions", possessions_body(played), half) for half, played in HALVES.items()]
+HALVES_POSSESSIONS = [read("possessions", possessions_body(lines), half) for half, lines in HALVES.items()]
 
 
 def test_the_second_game_agrees_with_itself_too() -> None:
@@ -440,7 +440,7 @@ def test_a_substitution_at_half_time_splits_the_minutes() -> None:
     seven = {71: 4 - 3, 72: -1, 73: -1, 74: -1, 75: -1, 76: 5 - 7}
     nine = {91: 1, 92: 1, 93: 1, 94: 1, 95: 3 - 4, 96: 7 - 5}
     assert dict(players.select("player_id", "plus_minus").rows()) == seven | nine
-    assert {one: row(players, player_id=one)["seconds"] for one in (71, 72, 76)} == {71: 110.0, 72: 200.0, 76: 90.0}
+    assert {player: row(players, player_id=player)["seconds"] for player in (71, 72, 76)} == {71: 110.0, 72: 200.0, 76: 90.0}
     on_off = metrics.on_off(HALVES_POSSESSIONS)
     expected = {71: (100 / 3, -200 / 3), 76: (-200 / 3, 100 / 3), 95: (-100 / 3, 200 / 3), 96: (200 / 3, -100 / 3)}
     for player, (on, off) in expected.items():
@@ -460,26 +460,26 @@ def test_a_substitution_at_half_time_splits_the_minutes() -> None:
 
 
 def test_a_simulated_game_adds_up(client: sideline.Client, game: dict[str, Any]) -> None:
-    sessions = [one["id"] for one in game["results"]]
-    stats, possessions = [client.stats(one) for one in sessions], [client.possessions(one) for one in sessions]
-    box = pl.concat([one.to_polars("player_stats") for one in stats]).filter(is_team_total=True, stat="PTS")
+    sessions = [result["id"] for result in game["results"]]
+    stats, possessions = [client.stats(session) for session in sessions], [client.possessions(session) for session in sessions]
+    box = pl.concat([session_stats.to_polars("player_stats") for session_stats in stats]).filter(is_team_total=True, stat="PTS")
     points = dict(box.group_by("team_id").agg(pl.col("value").sum()).rows())
     ratings = metrics.ratings(possessions)
     assert dict(ratings.select("team_id", "points").rows()) == points
-    assert ratings["possessions"].sum() == sum(one.table("possessions").num_rows for one in possessions)
+    assert ratings["possessions"].sum() == sum(possession.table("possessions").num_rows for possession in possessions)
     for size in (5, 4, 3, 2):
         units = metrics.lineups(possessions, size=size)
         for team in ratings.to_dicts():
-            own = units.filter(team_id=team["team_id"])
+            team_units = units.filter(team_id=team["team_id"])
             for name in ("possessions", "opponent_possessions", "points", "opponent_points", "seconds"):
-                assert own[name].sum() == pytest.approx(comb(5, size) * team[name])
+                assert team_units[name].sum() == pytest.approx(comb(5, size) * team[name])
     first = metrics.lineups(possessions).filter(team_id=ratings["team_id"][0])
     assert (first["possessions"] + first["opponent_possessions"]).is_sorted(descending=True)
     on_off = metrics.on_off(possessions)
     for team in ratings.to_dicts():
-        own = on_off.filter(team_id=team["team_id"])
-        assert set(own["on_points"] + own["off_points"]) == {team["points"]}
-        assert set(own["on_possessions"] + own["off_possessions"]) == {team["possessions"]}
+        team_units = on_off.filter(team_id=team["team_id"])
+        assert set(team_units["on_points"] + team_units["off_points"]) == {team["points"]}
+        assert set(team_units["on_possessions"] + team_units["off_possessions"]) == {team["possessions"]}
     shooting = metrics.shooting(stats)
     players = shooting.filter(pl.col("player_id") != 0).group_by("team_id").agg(pl.col("FG", "FGA", "PTS").sum()).sort("team_id")
     assert players.equals(shooting.filter(player_id=0).select("team_id", "FG", "FGA", "PTS"))
@@ -489,18 +489,18 @@ def test_a_simulated_game_adds_up(client: sideline.Client, game: dict[str, Any])
 
 def test_a_plain_loop_over_the_body_says_the_same(client: sideline.Client, session_id: str) -> None:
     possessions = client.possessions(session_id)
-    scored: Counter[tuple[int, ...]] = Counter()
+    points_of_units: Counter[tuple[int, ...]] = Counter()
     for team in possessions["teams"]:
-        for one in team["possessions"]:
-            points = sum(1 if "FT" in stat["details"] else 3 if "FG3" in stat["details"] else 2 for stat in one["stats"] if "PTS" in stat["details"])
+        for possession in team["possessions"]:
+            points = sum(1 if "FT" in stat["details"] else 3 if "FG3" in stat["details"] else 2 for stat in possession["stats"] if "PTS" in stat["details"])
             for size in (1, 2, 5):
-                scored.update(dict.fromkeys(combinations(sorted(one["player_ids"]), size), points))
-                scored.update(dict.fromkeys(combinations(sorted(one["opposing_player_ids"]), size), -points))
+                points_of_units.update(dict.fromkeys(combinations(sorted(possession["player_ids"]), size), points))
+                points_of_units.update(dict.fromkeys(combinations(sorted(possession["opposing_player_ids"]), size), -points))
     tables = {1: metrics.plus_minus(possessions), 2: metrics.lineups(possessions, size=2), 5: metrics.lineups(possessions)}
     for size, table in tables.items():
         name = "player_id" if size == 1 else "lineup"
         seen = {tuple(map(int, str(unit).split("-"))): points for unit, points in table.select(name, "plus_minus").rows()}
-        assert seen == {unit: points for unit, points in scored.items() if len(unit) == size}
+        assert seen == {unit: points for unit, points in points_of_units.items() if len(unit) == size}
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -75,17 +75,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
     # The profile of `maturin develop`, so that what it compiled is used again.
     run(sys.executable, "-m", "maturin", "build", "--locked", "--profile", "dev", "--out", out)
-    [made] = out.iterdir()
-    return made
+    [path] = out.iterdir()
+    return path
 
 
 @pytest.fixture(scope="module")
 def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel with an empty extension, for what concerns the other files: to compress the real one takes seconds."""
     path = tmp_path_factory.mktemp("light") / wheel.name
-    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(path, "w") as copy:
-        for info in whole.infolist():
-            copy.writestr(info, b"" if EXTENSION.fullmatch(info.filename) else whole.read(info))
+    with zipfile.ZipFile(wheel) as original, zipfile.ZipFile(path, "w") as copy:
+        for info in original.infolist():
+            copy.writestr(info, b"" if EXTENSION.fullmatch(info.filename) else original.read(info))
     return path
 
 
@@ -101,10 +101,10 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A source distribution, unpacked."""
     folder = tmp_path_factory.mktemp("sources")
     run(sys.executable, "-m", "maturin", "sdist", "--out", folder)
-    [made] = folder.glob("*.tar.gz")
-    with tarfile.open(made) as archive:
+    [source_archive] = folder.glob("*.tar.gz")
+    with tarfile.open(source_archive) as archive:
         archive.extractall(folder, filter="data")
-    return folder / made.name.removesuffix(".tar.gz")
+    return folder / source_archive.name.removesuffix(".tar.gz")
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def built_by_pip(sources: Path, wheel: Path, tmp_path_factory: pytest.TempPathFa
     # Cargo tells a copy from the original by the times of its files alone. So it takes what was compiled of the original,
     # if the copy has each file that was compiled; and these are equal, or the fixture fails.
     assert wheel.exists()
-    for name in sorted({*compiled(), "Cargo.lock", "pyproject.toml"}):
+    for name in sorted({*compiled_sources(), "Cargo.lock", "pyproject.toml"}):
         assert (sources / name).read_bytes() == (ROOT / name).read_bytes(), name
     assert manifest(sources) == manifest(ROOT)
     out = tmp_path_factory.mktemp("by-pip")
@@ -121,8 +121,8 @@ def built_by_pip(sources: Path, wheel: Path, tmp_path_factory: pytest.TempPathFa
     pip = ("-m", "pip", "wheel", "--isolated", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
     environment = {**os.environ, "CARGO_TARGET_DIR": str(TARGET), "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     run(sys.executable, *pip, "--config-settings", "build-args=--profile dev --locked", "--wheel-dir", out, sources, env=environment)
-    [made] = out.iterdir()
-    return made
+    [path] = out.iterdir()
+    return path
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -132,11 +132,11 @@ def manifest(folder: Path) -> dict[str, Any]:
     return read
 
 
-def compiled() -> set[str]:
+def compiled_sources() -> set[str]:
     """Every file of this folder that the extension was compiled from, by the compiler's own list."""
     # make's syntax: the target, a colon, and the files, in which a blank is escaped.
-    [listed] = (TARGET / "debug").glob("*_core.d")
-    paths = [Path(path.replace("\\ ", " ")) for path in re.split(r"(?<!\\) ", listed.read_text(encoding="utf-8").strip())[1:]]
+    [dependency_file] = (TARGET / "debug").glob("*_core.d")
+    paths = [Path(path.replace("\\ ", " ")) for path in re.split(r"(?<!\\) ", dependency_file.read_text(encoding="utf-8").strip())[1:]]
     assert len(paths) > 100
     return {path.relative_to(ROOT).as_posix() for path in paths}
 
@@ -170,23 +170,23 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
 
 @pytest.mark.extended
 def test_pip_builds_the_same_wheel_from_the_source_distribution(built_by_pip: Path, wheel: Path) -> None:
-    names = [set(zipfile.ZipFile(one).namelist()) for one in (built_by_pip, wheel)]
+    names = [set(zipfile.ZipFile(path).namelist()) for path in (built_by_pip, wheel)]
     assert names[0] == names[1]
 
 
 @pytest.mark.extended
 def test_the_source_distribution_holds_the_sources_and_nothing_else(sources: Path) -> None:
-    held = {path.relative_to(sources).as_posix() for path in sources.rglob("*") if path.is_file()}
-    assert {name.partition("/")[0] for name in held} <= SOURCE
+    source_names = {path.relative_to(sources).as_posix() for path in sources.rglob("*") if path.is_file()}
+    assert {name.partition("/")[0] for name in source_names} <= SOURCE
     settings = {".cargo/config.toml"}
-    assert settings <= held
-    assert not [name for name in held - settings if re.search(r"(^|/)(\.|__pycache__/|target/)|\.(so|pyd|pyc|whl|gz|parquet|journal)$", name)]
+    assert settings <= source_names
+    assert not [name for name in source_names - settings if re.search(r"(^|/)(\.|__pycache__/|target/)|\.(so|pyd|pyc|whl|gz|parquet|journal)$", name)]
     # All that compiles, and all that tests read.
     for part in ("src", "crates", "python", "tests", "docs", "examples", "benches"):
         kinds = {".rs", ".py", ".pyi", ".json", ".md", ".pem", ".typed"}
-        here = {path.relative_to(ROOT).as_posix() for path in (ROOT / part).rglob("*") if path.suffix in kinds or path.name == "py.typed"}
-        assert {name for name in here if not re.search(r"/\.", name)} <= held
-    assert {"Cargo.lock", "Cargo.toml", "pyproject.toml", "README.md", "LICENSE", "PKG-INFO"} <= held
+        names_here = {path.relative_to(ROOT).as_posix() for path in (ROOT / part).rglob("*") if path.suffix in kinds or path.name == "py.typed"}
+        assert {name for name in names_here if not re.search(r"/\.", name)} <= source_names
+    assert {"Cargo.lock", "Cargo.toml", "pyproject.toml", "README.md", "LICENSE", "PKG-INFO"} <= source_names
     run("cargo", "metadata", "--locked", "--offline", "--format-version=1", at=sources)
 
 
@@ -194,7 +194,7 @@ def test_the_source_distribution_holds_the_sources_and_nothing_else(sources: Pat
 def test_nothing_is_required_but_by_an_extra(metadata: Message) -> None:
     required = metadata.get_all("Requires-Dist", [])
     assert required
-    assert [one for one in required if not re.search(r"extra == '\w+'$", one)] == []
+    assert [requirement for requirement in required if not re.search(r"extra == '\w+'$", requirement)] == []
     assert set(metadata.get_all("Provides-Extra", [])) == set(EXTRAS)
 
 
@@ -204,8 +204,8 @@ def test_the_readme_runs_in_a_clean_installation(strangers_python: Path, tmp_pat
     first = re.findall(r"```python\n(.*?)```", readme, re.S)[0]
     assert "box_score" in run(strangers_python, "-I", "-W", "error", "-c", first, at=tmp_path, env=without_settings())
     assert "lines of a box score" in run(strangers_python, "-I", ROOT / ".github" / "smoke.py", at=tmp_path, env=without_settings())
-    installed = run(sys.executable, "-m", "pip", "--python", strangers_python, "list", "--isolated", "--format=freeze")
-    assert [line.partition("==")[0] for line in installed.split()] == ["sideline"]
+    freeze_lines = run(sys.executable, "-m", "pip", "--python", strangers_python, "list", "--isolated", "--format=freeze")
+    assert [line.partition("==")[0] for line in freeze_lines.split()] == ["sideline"]
 
 
 def test_code_that_requires_each_extra_is_known() -> None:
@@ -231,8 +231,8 @@ try:
 except ImportError as error:
     print(error)
 """
-    said = run(strangers_python, "-I", "-c", program, at=tmp_path, env=without_settings())
-    assert f'pip install "sideline[{extra}]"' in said
+    output = run(strangers_python, "-I", "-c", program, at=tmp_path, env=without_settings())
+    assert f'pip install "sideline[{extra}]"' in output
 
 
 CHECK = ROOT / ".github" / "check_wheels.py"
@@ -306,11 +306,11 @@ def test_the_release_drafts_what_was_tested_and_shows_what_was_installed() -> No
     assert "--draft" in order[places[0]]
     for name in ("wheel", "sdist"):
         steps = [str(step.get("run", "")) + step.get("uses", "") for step in jobs[name]["steps"]]
-        finished = next(place for place, step in enumerate(steps) if "finish-wheels" in step or "build-offline" in step)
-        assert finished < next(place for place, step in enumerate(steps) if "upload-artifact" in step)
+        last_step = next(place for place, step in enumerate(steps) if "finish-wheels" in step or "build-offline" in step)
+        assert last_step < next(place for place, step in enumerate(steps) if "upload-artifact" in step)
     homes = ["/root", "/Users/runner", r"C:\Users\runneradmin"]
-    mapped = re.findall(r"--remap-path-prefix=(\S+?)[/\\]\.cargo[/\\]registry[/\\]src=crates", WORKFLOW["env"]["RUSTFLAGS"])
-    assert mapped == homes
+    homes_in_flags = re.findall(r"--remap-path-prefix=(\S+?)[/\\]\.cargo[/\\]registry[/\\]src=crates", WORKFLOW["env"]["RUSTFLAGS"])
+    assert homes_in_flags == homes
     # YAML 1.1 reads `on` as true.
     assert WORKFLOW[True]["push"] == {"tags": ["v*"]}
     assert WORKFLOW["permissions"] == {"contents": "read"}
@@ -324,7 +324,7 @@ def test_every_action_is_pinned_to_a_commit() -> None:
 
 @pytest.mark.extended
 def test_a_cleaned_sbom_lists_every_crate_and_depends_on_the_commit_alone(light: Path, tmp_path: Path) -> None:
-    cleaned = []
+    sboms = []
     for folder in (tmp_path / "one", tmp_path / "two"):
         folder.mkdir()
         shutil.copy(light, folder)
@@ -343,17 +343,17 @@ def test_a_cleaned_sbom_lists_every_crate_and_depends_on_the_commit_alone(light:
                         content = re.sub(rb"urn:uuid:[0-9a-f-]{36}", b"urn:uuid:" + b"0" * 36, content)
                     target.writestr(info, content)
         run(sys.executable, ROOT / ".github/clean_sbom.py", folder)
-        [made] = folder.iterdir()
-        with zipfile.ZipFile(made) as archive:
+        [wheel_path] = folder.iterdir()
+        with zipfile.ZipFile(wheel_path) as archive:
             [name] = [name for name in archive.namelist() if "/sboms/" in name]
-            cleaned.append(archive.read(name))
+            sboms.append(archive.read(name))
             [record] = [name for name in archive.namelist() if name.endswith("/RECORD")]
-            listed = {line.split(",")[0]: line.split(",")[1] for line in archive.read(record).decode().splitlines()}
-            digest = base64.urlsafe_b64encode(hashlib.sha256(cleaned[-1]).digest()).rstrip(b"=").decode()
-            assert listed[name] == f"sha256={digest}"
-    assert cleaned[0] == cleaned[1]
-    assert str(ROOT).encode() not in cleaned[0]
-    listed_crates = {component["name"] for component in json.loads(cleaned[0])["components"]}
+            digests = {line.split(",")[0]: line.split(",")[1] for line in archive.read(record).decode().splitlines()}
+            digest = base64.urlsafe_b64encode(hashlib.sha256(sboms[-1]).digest()).rstrip(b"=").decode()
+            assert digests[name] == f"sha256={digest}"
+    assert sboms[0] == sboms[1]
+    assert str(ROOT).encode() not in sboms[0]
+    listed_crates = {component["name"] for component in json.loads(sboms[0])["components"]}
     assert {"arrow-array", "hmac", "reqwest", "rustls", "tokio"} <= listed_crates
 
 
@@ -361,10 +361,10 @@ def test_the_licence_of_every_linked_crate_ships() -> None:
     targets = tomllib.loads((ROOT / "about.toml").read_text(encoding="utf-8"))["targets"]
     of_wheels = [word for target in targets for word in ("--target", target)]
     tree = run("cargo", "tree", "--locked", "--package", "sideline-python", "--edges", "normal,no-proc-macro", *of_wheels, "--prefix", "none")
-    linked = {" ".join(line.split()[:2]).replace(" v", " ") for line in tree.splitlines() if line}
-    assert {"arrow-array 59", "hmac 0", "reqwest 0", "rustls 0", "tokio 1"} <= {crate.partition(".")[0] for crate in linked}
+    linked_crates = {" ".join(line.split()[:2]).replace(" v", " ") for line in tree.splitlines() if line}
+    assert {"arrow-array 59", "hmac 0", "reqwest 0", "rustls 0", "tokio 1"} <= {crate.partition(".")[0] for crate in linked_crates}
     text = (ROOT / "THIRD-PARTY-LICENSES.txt").read_text(encoding="utf-8")
-    named = {" ".join(line.split()[:2]) for line in text.splitlines() if line.startswith("  ")}
-    missing = {crate for crate in linked - named if not crate.startswith("sideline")}
+    licensed_crates = {" ".join(line.split()[:2]) for line in text.splitlines() if line.startswith("  ")}
+    missing = {crate for crate in linked_crates - licensed_crates if not crate.startswith("sideline")}
     assert not missing, f"stale: run make licences; it lacks {sorted(missing)}"
     assert "Copyright 2016 Eric Biggers" in text, "the C library inside libdeflate-sys"

@@ -1,4 +1,4 @@
-"""Tests know little of what is private: each file's private imports and patches are listed here, and their number may only fall.
+"""Tests use few private names: each file's private imports and patches are listed here, and their number may only fall.
 
 Settings are not patched: `archives.archive_with` and the like pass them.
 """
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.source
 TESTS = Path(__file__).parent
 PRIVATE = re.compile(r"sideline(\.\w+)*\._(?!_)\w+")
 
-ALLOWED: dict[str, tuple[int, str]] = {
+ALLOWED_IMPORTS: dict[str, tuple[int, str]] = {
     "findings/test_python_findings.py": (1, "the verdicts that pages must name"),
     "findings/test_use_findings.py": (2, "the page and the terminal of a game without a browser"),
     "archives.py": (9, "the door to the archive's settings and schemas, to both ways in which it commits, and to what it stores"),
@@ -65,13 +65,13 @@ def uses(source: str) -> list[str]:
 
 def _uses(tree: ast.AST) -> Iterator[str]:
     modules: set[str] = set()
-    """Names of private modules here, and of what is from one: `from sideline.archive import _sync as sync`."""
-    ours = {"sideline"}
+    """Local names of private modules and of their members: `from sideline.archive import _sync as sync`."""
+    own_names = {"sideline"}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names if PRIVATE.match(name.name) or name.name == "_core")
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "sideline":
-            ours |= {name.asname or name.name for name in node.names}
+            own_names |= {name.asname or name.name for name in node.names}
             if PRIVATE.match(node.module or ""):
                 yield node.module or ""
                 modules |= {name.asname or name.name for name in node.names}
@@ -81,14 +81,14 @@ def _uses(tree: ast.AST) -> Iterator[str]:
                 yield from (f"{node.module}.{name.name}" for name in private)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr" and node.args:
-            yield from _patched(node.args, modules, ours)
+            yield from _patch_targets(node.args, modules, own_names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" in node.value:
             # The text of a program that a test runs.
             yield from (match[0].split()[-1] for match in re.finditer(rf"^\s*(from|import) {PRIVATE.pattern}", node.value, re.MULTILINE))
             yield from (match[0].strip() for match in re.finditer(r"^\s*from sideline(\.\w+)* import .*\b_[a-z]\w*", node.value, re.MULTILINE))
 
 
-def _patched(arguments: list[ast.expr], modules: set[str], ours: set[str]) -> Iterator[str]:
+def _patch_targets(arguments: list[ast.expr], modules: set[str], own_names: set[str]) -> Iterator[str]:
     target, *rest = arguments
     if isinstance(target, ast.Constant) and isinstance(target.value, str):
         if PRIVATE.match(target.value):
@@ -96,7 +96,7 @@ def _patched(arguments: list[ast.expr], modules: set[str], ours: set[str]) -> It
     elif rest:
         name = str(rest[0].value) if isinstance(rest[0], ast.Constant) else ast.unparse(rest[0])
         root = ast.unparse(target).partition(".")[0]
-        if root in modules or (root in ours and isinstance(rest[0], ast.Constant) and name.startswith("_") and not name.startswith("__")):
+        if root in modules or (root in own_names and isinstance(rest[0], ast.Constant) and name.startswith("_") and not name.startswith("__")):
             yield f"{ast.unparse(target)}.{name}"
 
 
@@ -104,12 +104,12 @@ FILES = sorted(path for path in TESTS.rglob("*.py") if path != Path(__file__))
 
 
 def test_private_imports_and_patches_only_become_fewer() -> None:
-    found = {str(path.relative_to(TESTS)): uses(path.read_text(encoding="utf-8")) for path in FILES}
-    counts = {name: len(names) for name, names in found.items() if names}
-    allowed = {name: number for name, (number, _) in ALLOWED.items()}
-    more = {name: found[name] for name, number in counts.items() if number > allowed.get(name, 0)}
-    assert more == {}, "private imports that are not listed in ALLOWED: use what is public, or tests/archives.py"
-    assert counts == allowed, "some are gone: lower their number in ALLOWED"
+    uses_by_file = {str(path.relative_to(TESTS)): uses(path.read_text(encoding="utf-8")) for path in FILES}
+    counts = {name: len(names) for name, names in uses_by_file.items() if names}
+    allowed_counts = {name: number for name, (number, _) in ALLOWED_IMPORTS.items()}
+    more = {name: uses_by_file[name] for name, number in counts.items() if number > allowed_counts.get(name, 0)}
+    assert more == {}, "private imports that are not listed in ALLOWED_IMPORTS: use what is public, or tests/archives.py"
+    assert counts == allowed_counts, "some are gone: lower their number in ALLOWED_IMPORTS"
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ import sideline
 FRESH = r"\d\d\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC"
 
 
-class Looked:
-    """The things that are looked at, with much in them."""
+class Things:
+    """Objects of each kind that has a repr, with much data in them."""
 
     def __init__(self, service: sideline.Simulator, client: sideline.Client, game: dict[str, Any], folder: Path) -> None:
         first = game["results"][0]
@@ -24,7 +24,7 @@ class Looked:
         self.simulator = service
         self.payload = client.locations(first["id"], first["started_at"], first["ended_at"])
         self.table = self.payload.table()
-        self.batch = client.stats([*[one["id"] for one in game["results"][:2]], *(f"none-{number}" for number in range(300))], on_error="keep")
+        self.batch = client.stats([*[result["id"] for result in game["results"][:2]], *(f"none-{number}" for number in range(300))], on_error="keep")
         self.archive = sideline.Archive(folder, client)
         service.faults.add("*/shots", status=403, times=1)
         self.archive.sync(game_ids=[game["id"]], progress=False, on_error="keep")
@@ -34,8 +34,8 @@ class Looked:
 
 
 @pytest.fixture(scope="module")
-def looked(service: sideline.Simulator, client: sideline.Client, game: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
-    seen = Looked(service, client, game, tmp_path_factory.mktemp("archive"))
+def things(service: sideline.Simulator, client: sideline.Client, game: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    seen = Things(service, client, game, tmp_path_factory.mktemp("archive"))
     yield seen
     seen.stream.close()
 
@@ -46,7 +46,7 @@ def page(thing: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "shown"),
+    ("name", "text", "pattern"),
     [
         (
             "payload",
@@ -68,18 +68,18 @@ def page(thing: Any) -> str:
         ("simulator", r"<sideline.Simulator basketball at http://127.0.0.1:\d+>", r"serving +teams +16 +games +240 .*requests answered +\d+"),
     ],
 )
-def test_a_repr_shows_kind_size_age_and_holes(looked: Looked, name: str, text: str, shown: str) -> None:
-    thing = getattr(looked, name)
+def test_a_repr_shows_kind_size_age_and_holes(things: Things, name: str, text: str, pattern: str) -> None:
+    thing = getattr(things, name)
     assert re.fullmatch(text, repr(thing))
-    assert re.search(shown.replace("FRESH", FRESH), page(thing), re.S), page(thing)
+    assert re.search(pattern.replace("FRESH", FRESH), page(thing), re.S), page(thing)
 
 
 @pytest.mark.parametrize("name", ["payload", "table", "batch", "archive", "stream", "simulator"])
 @pytest.mark.parametrize("show", [repr, str, lambda thing: thing._repr_html_()], ids=["repr", "str", "html"])
-def test_it_is_short_and_shows_no_secret(looked: Looked, name: str, show: Callable[[Any], str]) -> None:
-    shown = show(getattr(looked, name))
-    assert len(shown) < 12_000
-    assert not any(secret in shown for secret in looked.secrets)
+def test_it_is_short_and_shows_no_secret(things: Things, name: str, show: Callable[[Any], str]) -> None:
+    output = show(getattr(things, name))
+    assert len(output) < 12_000
+    assert not any(secret in output for secret in things.secrets)
 
 
 @pytest.mark.parametrize("kind", [sideline.Client, sideline.AsyncClient, sideline.Simulator, sideline.Archive])

@@ -18,9 +18,9 @@ def test_a_short_soak_finds_nothing_wrong(tmp_path: Path) -> None:
     command = [sys.executable, Path(__file__).with_name("soak.py"), report]
     done = subprocess.run(command, env={**os.environ, "SOAK_SECONDS": "10", "SOAK_SEED": "3"}, capture_output=True, text=True, timeout=140)
     assert done.returncode == 0, done.stderr[-3000:] + done.stdout[-3000:]
-    counted = {name: int(count.replace(",", "")) for name, count in re.findall(r"^\| (.+?) \| ([\d,]+) \|$", report.read_text(encoding="utf-8"), re.M)}
+    counts = {name: int(count.replace(",", "")) for name, count in re.findall(r"^\| (.+?) \| ([\d,]+) \|$", report.read_text(encoding="utf-8"), re.M)}
     # A part that did nothing would find nothing.
     for part in ("clients opened and closed", "websocket messages", "event stream documents", "batch units", "archive rows", "rounds"):
-        assert counted[part] > 0, part
-    assert counted["websocket connections"] > 1
-    assert counted["comparisons"] > 100
+        assert counts[part] > 0, part
+    assert counts["websocket connections"] > 1
+    assert counts["comparisons"] > 100

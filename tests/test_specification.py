@@ -24,7 +24,7 @@ SECTIONS = [
 ]
 SIMULATOR_ONLY = "Simulator only"
 SIMULATOR_FILES = ("crates/simulator/src/", "tests/test_simulator.py::")
-UNKNOWN = "unknown: docs/wire.md"
+UNKNOWN_PROOF = "unknown: docs/wire.md"
 
 
 class Statement(NamedTuple):
@@ -82,22 +82,22 @@ def is_proved(proof: str) -> bool:
 
 def identifiers_in(node: ast.AST) -> set[str]:
     """Names, arguments and attributes, those of httpx excepted."""
-    found: set[str] = set()
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name):
-            found.add(one.id)
-        elif isinstance(one, ast.arg):
-            found.add(one.arg)
-        elif isinstance(one, ast.Attribute) and not (isinstance(one.value, ast.Name) and one.value.id == "httpx"):
-            found.add(one.attr)
-    return found
+    identifiers: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            identifiers.add(part.id)
+        elif isinstance(part, ast.arg):
+            identifiers.add(part.arg)
+        elif isinstance(part, ast.Attribute) and not (isinstance(part.value, ast.Name) and part.value.id == "httpx"):
+            identifiers.add(part.attr)
+    return identifiers
 
 
 def has_no_client(test: ast.AST) -> bool:
-    """Whether a test mentions the simulator and no client of the package; a client of httpx is none."""
-    found = identifiers_in(test)
-    is_foreign = "httpx" in found and not {"Client", "AsyncClient"} & found
-    return "Simulator" in found and (is_foreign or not any("client" in name.lower() for name in found))
+    """Whether a test mentions the simulator and no client of the package; a client of httpx does not count."""
+    identifiers = identifiers_in(test)
+    is_foreign = "httpx" in identifiers and not {"Client", "AsyncClient"} & identifiers
+    return "Simulator" in identifiers and (is_foreign or not any("client" in name.lower() for name in identifiers))
 
 
 @cache
@@ -113,13 +113,17 @@ def is_of_the_simulator(proof: str) -> bool:
     return proof.strip("`").startswith(SIMULATOR_FILES) or (path.endswith(".py") and name in names_without_client(path))
 
 
-def misplaced(found: list[Statement]) -> list[str]:
+def find_misplaced(statements: list[Statement]) -> list[str]:
     """Statements that a test of the simulator proves outside of its section, or that another test proves inside."""
-    return [one.id for one in found if one.proof != UNKNOWN and is_of_the_simulator(one.proof) != (one.heading == SIMULATOR_ONLY)]
+    return [
+        statement.id
+        for statement in statements
+        if statement.proof != UNKNOWN_PROOF and is_of_the_simulator(statement.proof) != (statement.heading == SIMULATOR_ONLY)
+    ]
 
 
 def test_a_statement_of_a_client_is_not_proved_by_the_simulator_alone() -> None:
-    assert misplaced(STATEMENTS) == []
+    assert find_misplaced(STATEMENTS) == []
     assert any(statement.heading == SIMULATOR_ONLY for statement in STATEMENTS)
 
 
@@ -137,7 +141,7 @@ def test_a_statement_of_a_client_is_not_proved_by_the_simulator_alone() -> None:
 )
 def test_the_check_finds_a_proof_in_the_wrong_section(heading: str, proof: str) -> None:
     assert is_proved(proof)
-    assert misplaced([Statement("x-1", "A statement.", proof, heading)]) == ["x-1"]
+    assert find_misplaced([Statement("x-1", "A statement.", proof, heading)]) == ["x-1"]
 
 
 def test_each_bound_of_the_documentation_has_a_test_or_says_why_not() -> None:
@@ -148,14 +152,14 @@ def test_each_bound_of_the_documentation_has_a_test_or_says_why_not() -> None:
 
 def test_every_departure_is_documented_with_its_reason() -> None:
     page = (ROOT / "docs" / "wire.md").read_text(encoding="utf-8")
-    documented = [cells for heading, cells in rows_of(page) if heading == "Departures"]
-    assert all(len(cells) == 4 and all(cells) for cells in documented)
-    listed = [statement.id.rpartition("-")[0] for statement in STATEMENTS if statement.heading == "Departures"]
-    assert [f"D{cells[0]}" for cells in documented] == listed
+    table_rows = [cells for heading, cells in rows_of(page) if heading == "Departures"]
+    assert all(len(cells) == 4 and all(cells) for cells in table_rows)
+    headings = [statement.id.rpartition("-")[0] for statement in STATEMENTS if statement.heading == "Departures"]
+    assert [f"D{cells[0]}" for cells in table_rows] == headings
 
 
 def test_every_statement_is_proved_by_a_test_that_exists() -> None:
-    assert [statement for statement in STATEMENTS if statement.proof != UNKNOWN and not is_proved(statement.proof)] == []
+    assert [statement for statement in STATEMENTS if statement.proof != UNKNOWN_PROOF and not is_proved(statement.proof)] == []
     assert [statement for statement in CONTAINMENT if not is_proved(statement.proof)] == []
 
 
@@ -168,13 +172,13 @@ def test_every_statement_has_an_id_of_its_own_and_says_something() -> None:
 def test_every_line_that_was_found_has_a_statement() -> None:
     ids = [statement.id for statement in CONTAINMENT]
     assert len(set(ids)) == len(ids)
-    found = {one.rpartition("-")[0] for one in ids}
-    assert found == {*(f"C{n}" for n in range(1, 9)), *(f"L{n}" for n in range(2, 10))}
+    lines = {statement_id.rpartition("-")[0] for statement_id in ids}
+    assert lines == {*(f"C{n}" for n in range(1, 9)), *(f"L{n}" for n in range(2, 10))}
 
 
 def test_no_section_is_left_out() -> None:
-    found = {statement.id.rpartition("-")[0] for statement in STATEMENTS}
-    assert found == set(SECTIONS)
+    sections = {statement.id.rpartition("-")[0] for statement in STATEMENTS}
+    assert sections == set(SECTIONS)
 
 
 @pytest.mark.parametrize(

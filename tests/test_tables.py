@@ -41,7 +41,7 @@ def test_a_table_has_the_columns_of_the_contract_first(table: str) -> None:
 
 @pytest.mark.parametrize("table", COLUMNS)
 def test_only_a_table_of_a_resource_has_more_and_they_may_be_null(table: str) -> None:
-    """What was stored or saved before has no value in them."""
+    """Older payloads have no value in them."""
     more = [pa.schema(sideline.SCHEMAS[table]).field(name) for name in appended_columns(table)]
     # The box score of a game has the codes of those of its sessions.
     assert not more or table in of_resources() | {"game_box_score"}
@@ -111,30 +111,30 @@ def test_columns_and_types_do_not_depend_on_the_data(operation: str) -> None:
         assert shape(pa.table(payload.table(name)).schema) == shape(pa.schema(sideline.SCHEMAS[name])), name
 
 
-def same(table: sideline.Table, read: list[reading.Read]) -> None:
+def assert_rows_are_equal(table: sideline.Table, read: list[reading.Read]) -> None:
     """Equal rows; a clock in seconds may differ in the last bit of a float.
 
     Of a column that the reading does not name, the value is that of the body's member with its name. A code that the
     schema does not list is a column after the others.
     """
     schema = sideline.SCHEMAS[table.name]
-    named = {name for name, _, _ in columns(table.name) if not name.isupper()}
+    declared_names = {name for name, _, _ in columns(table.name) if not name.isupper()}
     more = {name for row, _ in read for name in row} - set(schema.names)
     assert all(name.isupper() for name in more)
     names = [*schema.names, *sorted(more)]
-    ours = table.to_dicts()
-    assert len(ours) == len(read)
-    for mine, (row, objects) in zip(ours, read, strict=True):
-        assert list(mine) == names
-        assert named <= row.keys()
+    row_dicts = table.to_dicts()
+    assert len(row_dicts) == len(read)
+    for values, (row, objects) in zip(row_dicts, read, strict=True):
+        assert list(values) == names
+        assert declared_names <= row.keys()
         for name in names:
             value = row[name] if name in row else reading.member(name, objects)
-            if name not in row and isinstance(mine[name], datetime):
+            if name not in row and isinstance(values[name], datetime):
                 value = reading.moment(value)
             if isinstance(value, float):
                 value = pytest.approx(value, abs=1e-6)
-            assert mine[name] == value, name
-            assert isinstance(mine[name], bool) == isinstance(value, bool), name
+            assert values[name] == value, name
+            assert isinstance(values[name], bool) == isinstance(value, bool), name
 
 
 def agree(operation: str, raw: bytes, context: dict[str, str]) -> None:
@@ -144,7 +144,7 @@ def agree(operation: str, raw: bytes, context: dict[str, str]) -> None:
     assert payload.to_dict() == body
     assert payload.tables == list(reading.READINGS[operation])
     for name, read in reading.READINGS[operation].items():
-        same(payload.table(name), list(read(body, context)))
+        assert_rows_are_equal(payload.table(name), list(read(body, context)))
 
 
 CONTEXT = {"session_id": "s-1"}
@@ -157,13 +157,13 @@ CONTEXTS = {"team_events": {"team_id": "46"}, "game": {"game_id": "game-9"}, **{
 def test_tables_agree_with_the_plain_reading_of_disturbed_golden_bodies(operation: str, seed: int) -> None:
     body = json.loads((GOLDEN / f"{operation}.json").read_bytes())
     rng = random.Random(f"{operation} {seed}")
-    disturbed = disturb(body, rng)
-    raw = json.dumps(disturbed, indent=rng.choice([None, 1, 4]), ensure_ascii=rng.random() < 0.5).encode()
+    disturbed_body = disturb(body, rng)
+    raw = json.dumps(disturbed_body, indent=rng.choice([None, 1, 4]), ensure_ascii=rng.random() < 0.5).encode()
     agree(operation, raw, CONTEXTS.get(operation, CONTEXT))
 
 
-# What a column cannot do without, and what is no number although it looks like one.
-NEEDED = {"id", "t", "event_id", "eventId"}
+# Keys that a column needs, and keys whose values look like numbers without being any.
+NEEDED_KEYS = {"id", "t", "event_id", "eventId"}
 IDS = {"id", "player_id", "tid", "pid", "teamId", "home_team_id", "away_team_id", "ballHandlerPlayerId", "ballHandlerDefenderPlayerId", "defenderTeamId"}
 # And the roots: without them a body is no answer.
 FIXED = {"_locations", "events", "teams", "games", "stats", "_self", "players", "player_stats", "details", "shots", "ballscreens", "possessions"}
@@ -171,12 +171,12 @@ FIXED = {"_locations", "events", "teams", "games", "stats", "_self", "players", 
 OPEN = {"stats", "totalStats", "offensiveActions", "defensiveActions"}
 
 
-def disturb(value: Any, rng: random.Random, key: str = "", kept: bool = False) -> Any:
+def disturb(value: Any, rng: random.Random, key: str = "", is_kept: bool = False) -> Any:
     """The same body as another server might send it: keys in another order, unknown fields, nulls, missing fields,
     ids as strings or numbers, integers as floats."""
     if isinstance(value, dict):
         items = list(value.items())
-        keep = NEEDED | FIXED | ({"tid", "pid"} if "totalStats" in value else set())
+        keep = NEEDED_KEYS | FIXED | ({"tid", "pid"} if "totalStats" in value else set())
         if key not in OPEN:
             items = [(k, v) for k, v in items if k in keep or rng.random() > 0.1]
             items += [(f"new_{n}", rng.choice([1, None, "x", {"deep": [1, {"id": 2}]}, [[], {}]])) for n in range(rng.choice([0, 0, 1, 2]))]
@@ -186,7 +186,7 @@ def disturb(value: Any, rng: random.Random, key: str = "", kept: bool = False) -
         return [disturb(v, rng) for v in value]
     if key in IDS and str(value).isdigit():
         return rng.choice([int(value), str(value), float(value)])
-    if key and not kept and rng.random() < 0.1:
+    if key and not is_kept and rng.random() < 0.1:
         return None
     if isinstance(value, int) and not isinstance(value, bool) and rng.random() < 0.2:
         return float(value)
@@ -214,7 +214,7 @@ def test_a_catch_up_has_the_tables_of_the_requested_parts(parts: tuple[str, ...]
     for name in payload.tables:
         expected = list(reading.READINGS["catch_up"][name](body, {"game_id": "game-1"}))
         assert expected
-        same(payload.table(name), expected)
+        assert_rows_are_equal(payload.table(name), expected)
 
 
 def bodies(client: sideline.Client) -> Iterator[tuple[str, bytes, dict[str, str]]]:
@@ -231,9 +231,9 @@ def bodies(client: sideline.Client) -> Iterator[tuple[str, bytes, dict[str, str]
         yield "broadcast_roster", client.broadcast_roster(schedule["games"][0]["home_team_id"], game_id=game).raw, {}
     events = client.team_events(team, start, end)
     yield "team_events", events.raw, {"team_id": str(team)}
-    played = [e for e in events.to_dict()["events"] if e["results"]]
-    games = [e for e in played if e["is_game_event"]]
-    practices = [e for e in played if e["is_practice_event"]]
+    played_events = [e for e in events.to_dict()["events"] if e["results"]]
+    games = [e for e in played_events if e["is_game_event"]]
+    practices = [e for e in played_events if e["is_practice_event"]]
     for event in (*games[:2], games[-1], *practices[:1]):
         if event["is_game_event"]:
             yield "game", client.game(event["id"]).raw, {"game_id": event["id"]}
@@ -241,10 +241,10 @@ def bodies(client: sideline.Client) -> Iterator[tuple[str, bytes, dict[str, str]
             for operation in ("game_stats_details", "game_shots", "play_by_play", "ball_screens", "videos", "catch_up"):
                 yield operation, getattr(client, operation)(event["id"]).raw, {"game_id": event["id"]}
         for session in event["results"][:1]:
-            known = {"session_id": session["id"]}
+            ids = {"session_id": session["id"]}
             for operation in ("stats", "stats_details", "possessions", "shots"):
-                yield operation, getattr(client, operation)(session["id"]).raw, known
-            yield "locations", client.locations(session["id"], session["started_at"], session["started_at"] + 60_000).raw, known
+                yield operation, getattr(client, operation)(session["id"]).raw, ids
+            yield "locations", client.locations(session["id"], session["started_at"], session["started_at"] + 60_000).raw, ids
 
 
 # Operations that the simulator does not answer yet. One that it learns to answer moves from here into `bodies`.

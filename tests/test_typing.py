@@ -24,13 +24,13 @@ import sideline
 ROOT = Path(__file__).parent.parent
 TYPED = Path(__file__).parent / "typed"
 PROGRAMS = sorted(path.name for path in TYPED.glob("*.py"))
-REFUSED = {number for number, line in enumerate((TYPED / "mistakes.py").read_text(encoding="utf-8").splitlines(), 1) if "# refused" in line}
+REFUSED_LINES = {number for number, line in enumerate((TYPED / "mistakes.py").read_text(encoding="utf-8").splitlines(), 1) if "# refused" in line}
 
 # A checker reads the whole package, and the machine may be busy.
 pytestmark = pytest.mark.timeout(300)
 
-ALLOWED = """
-# pyo3 makes it of every name; nobody writes `from sideline._core import *`.
+ALLOWLIST = """
+# pyo3 lists every name in it, but `from sideline._core import *` is not used.
 sideline._core.__all__
 """
 """Where the extension may differ from its stub."""
@@ -106,11 +106,11 @@ Checker = Callable[..., tuple[dict[str, set[int]], str]]
 
 @pytest.mark.parametrize("checker", [pytest.param(mypy, marks=needs("mypy")), pyright], ids=["mypy", "pyright"])
 def test_a_users_program_is_clean_and_a_mistake_is_refused(checker: Checker, elsewhere: Path) -> None:
-    assert len(REFUSED) >= 50
+    assert len(REFUSED_LINES) >= 50
     uses = [(TYPED / name).read_text(encoding="utf-8") for name in PROGRAMS if name != "mistakes.py"]
     assert sum(text.count(" print(") + text.count(" assert_type(") for text in uses) >= 60
-    found, told = checker(elsewhere)
-    assert found == {name: REFUSED if name == "mistakes.py" else set() for name in PROGRAMS}, told
+    error_lines, output = checker(elsewhere)
+    assert error_lines == {name: REFUSED_LINES if name == "mistakes.py" else set() for name in PROGRAMS}, output
 
 
 @pytest.mark.parametrize("checker", [mypy, pytest.param(pyright, marks=pytest.mark.extended)], ids=["mypy", "pyright"])
@@ -124,7 +124,7 @@ def test_python_blocks_of_the_documentation_have_no_type_errors(checker: Checker
 
 @needs("mypy")
 def test_the_stubs_are_true(tmp_path: Path) -> None:
-    (tmp_path / "allowed").write_text(ALLOWED, encoding="utf-8")
+    (tmp_path / "allowed").write_text(ALLOWLIST, encoding="utf-8")
     # Only the modules whose types the stub names: the whole package would take 16 seconds.
     lines = ["[mypy]", "strict = true", "mypy_path = python", "ignore_missing_imports = true", "follow_imports = skip"]
     modules = ("sideline._client", "sideline._client.types", "sideline.errors")
@@ -151,29 +151,29 @@ def public() -> Iterator[tuple[str, typing.Any]]:
     modules = {"sideline": sideline, "sideline.metrics": sideline.metrics} | ({} if missing(PLOT) else {"sideline.plot": sideline.plot})
     for path, module in modules.items():
         for name in module.__all__:
-            found = getattr(module, name)
-            if inspect.isfunction(found):
-                yield f"{path}.{name}", found
-            if inspect.isclass(found):
-                yield f"{path}.{name}", found
-                for base in found.__mro__:
+            value = getattr(module, name)
+            if inspect.isfunction(value):
+                yield f"{path}.{name}", value
+            if inspect.isclass(value):
+                yield f"{path}.{name}", value
+                for base in value.__mro__:
                     if base.__module__.startswith("sideline"):
-                        yield from ((f"{path}.{name}.{member}", one) for member, one in members(base))
+                        yield from ((f"{path}.{name}.{member}", member_value) for member, member_value in members(base))
 
 
-def members(of: type) -> Iterator[tuple[str, typing.Any]]:
-    for name, member in vars(of).items():
+def members(class_: type) -> Iterator[tuple[str, typing.Any]]:
+    for name, member in vars(class_).items():
         plain = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
         if callable(plain) and not inspect.isclass(plain) and (name == "__init__" or not name.startswith("_")):
             yield name, plain
 
 
 @needs("deltalake", "duckdb", "pandas", "polars", "pyarrow")
-@pytest.mark.parametrize(("path", "found"), [*public()], ids=lambda value: value if isinstance(value, str) else "")
-def test_types_and_signatures_can_be_read_at_run_time(path: str, found: typing.Any) -> None:
+@pytest.mark.parametrize(("path", "target"), [*public()], ids=lambda value: value if isinstance(value, str) else "")
+def test_types_and_signatures_can_be_read_at_run_time(path: str, target: typing.Any) -> None:
     # Methods of the extension have no annotations; their stub is checked above.
-    if inspect.isfunction(found) or inspect.isclass(found):
-        typing.get_type_hints(found)
+    if inspect.isfunction(target) or inspect.isclass(target):
+        typing.get_type_hints(target)
     # Python itself knows no signature of an exception without a constructor of its own.
-    if not (inspect.isclass(found) and issubclass(found, BaseException)):
-        inspect.signature(found)
+    if not (inspect.isclass(target) and issubclass(target, BaseException)):
+        inspect.signature(target)

@@ -35,7 +35,7 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 pytestmark = pytest.mark.source
 
 
-def normalized(requirement: str) -> str:
+def normalize(requirement: str) -> str:
     """The name of a requirement: "moto[s3]>=5.2" is moto."""
     return re.split(r"[\[<>=!~; ]", requirement)[0].lower().replace("_", "-")
 
@@ -44,22 +44,22 @@ def packages(group: str, groups: dict[str, list[Any]]) -> set[str]:
     """The packages that a group requires, by their names."""
     names = set()
     for entry in groups[group]:
-        names |= packages(entry["include-group"], groups) if isinstance(entry, dict) else {normalized(entry)}
+        names |= packages(entry["include-group"], groups) if isinstance(entry, dict) else {normalize(entry)}
     return names
 
 
 def rules() -> dict[str, tuple[list[str], str]]:
     """The prerequisites and the recipe of each target of the Makefile."""
-    found: dict[str, tuple[list[str], str]] = {}
+    rules_by_target: dict[str, tuple[list[str], str]] = {}
     target = ""
     for line in MAKEFILE.splitlines():
         head = re.match(r"((?:\$\(VENV\)/)?[\w.-]+):(?!=)\s*(.*)", line)
         if head and not line.startswith("."):
             target = head[1]
-            found[target] = (head[2].split(), "")
+            rules_by_target[target] = (head[2].split(), "")
         elif line.startswith("\t") and target:
-            found[target] = (found[target][0], f"{found[target][1]}{line}\n")
-    return found
+            rules_by_target[target] = (rules_by_target[target][0], f"{rules_by_target[target][1]}{line}\n")
+    return rules_by_target
 
 
 RULES = rules()
@@ -67,10 +67,10 @@ RULES = rules()
 
 def recipe(target: str) -> str:
     """All that `make TARGET` runs: its prerequisites' recipes and its own, with those of the targets that it makes."""
-    prerequisites, own = RULES[target]
-    inner = re.findall(r"\$\(MAKE\)(?: --jobs=\d+)?((?: (?:\$\(VENV\)/\.)?[a-z][a-z-]*)+)", own)
+    prerequisites, commands = RULES[target]
+    inner = re.findall(r"\$\(MAKE\)(?: --jobs=\d+)?((?: (?:\$\(VENV\)/\.)?[a-z][a-z-]*)+)", commands)
     before = [name for name in prerequisites if name in RULES]
-    return "".join(recipe(name) for name in [*before, *" ".join(inner).split()]) + own
+    return "".join(recipe(name) for name in [*before, *" ".join(inner).split()]) + commands
 
 
 def commands(job: dict[str, Any]) -> list[str]:
@@ -81,7 +81,7 @@ def targets(job: dict[str, Any]) -> list[str]:
     return [name for command in commands(job) for name in re.findall(r"\bmake ([a-z-]+)", command)]
 
 
-def installed(target: str, groups: dict[str, list[Any]]) -> set[str]:
+def installed_packages(target: str, groups: dict[str, list[Any]]) -> set[str]:
     return set().union(*(packages(group, groups) for group in re.findall(r"(?:call locked,|tests/lock-)([\w-]+)", recipe(target))))
 
 
@@ -96,32 +96,36 @@ def imports(path: Path) -> Iterator[str]:
             yield from (part.value.partition(".")[0] for part in node.args if isinstance(part, ast.Constant))
 
 
-OURS = {"sideline", "pyspark_sideline", "tests", *(path.stem for path in TESTS.rglob("*.py")), *(path.name for path in TESTS.iterdir() if path.is_dir())}
+OWN_MODULES = {"sideline", "pyspark_sideline", "tests", *(path.stem for path in TESTS.rglob("*.py")), *(path.name for path in TESTS.iterdir() if path.is_dir())}
 LATER = {"pyspark"}
 """Only `make test-all` installs it: without it the tests that need it are skipped."""
 
 
 @cache
-def imported() -> set[str]:
+def imported_packages() -> set[str]:
     """The packages that the tests import."""
     modules = (
-        {name for path in TESTS.rglob("*.py") for name in imports(path)} - OURS - LATER - sys.stdlib_module_names - {"_xxsubinterpreters", "a_broken_library"}
+        {name for path in TESTS.rglob("*.py") for name in imports(path)}
+        - OWN_MODULES
+        - LATER
+        - sys.stdlib_module_names
+        - {"_xxsubinterpreters", "a_broken_library"}
     )
     distributions = packages_distributions()
-    return {normalized(distributions[name][0]) if name in distributions else name for name in modules}
+    return {normalize(distributions[name][0]) if name in distributions else name for name in modules}
 
 
 def lacking(target: str, groups: dict[str, list[Any]]) -> set[str]:
     """What tests import and `make TARGET` does not install."""
-    return imported() - installed(target, groups)
+    return imported_packages() - installed_packages(target, groups)
 
 
 WITH_TESTS = [name for name, job in JOBS.items() if any("$(PYTEST)" in recipe(target) for target in targets(job))]
 
 
 def test_every_target_that_a_job_makes_exists() -> None:
-    made = {target for job in JOBS.values() for target in targets(job)}
-    assert {"check", "msrv", "test", "site", "fuzz", "miri", "advisories", "test-wheel"} <= made <= set(RULES)
+    make_targets = {target for job in JOBS.values() for target in targets(job)}
+    assert {"check", "msrv", "test", "site", "fuzz", "miri", "advisories", "test-wheel"} <= make_targets <= set(RULES)
 
 
 WITHOUT_TARGET = {"release:draft", "release:show", "nightly:report", "daily:report"}
@@ -129,10 +133,10 @@ WITHOUT_TARGET = {"release:draft", "release:show", "nightly:report", "daily:repo
 
 
 def test_every_job_only_installs_tools_of_rust_and_makes_targets() -> None:
-    allowed = re.compile(r"(rustup toolchain install|cargo install --locked|(SIDELINE_SEED=\S+ )?make) [^\n]+")
+    allowed_line = re.compile(r"(rustup toolchain install|cargo install --locked|(SIDELINE_SEED=\S+ )?make) [^\n]+")
     run = [(name, line) for name, job in JOBS.items() if name not in WITHOUT_TARGET for command in commands(job) for line in command.strip().splitlines()]
     assert len(run) > 20
-    assert [(name, line) for name, line in run if not allowed.fullmatch(line)] == []
+    assert [(name, line) for name, line in run if not allowed_line.fullmatch(line)] == []
 
 
 def test_every_tool_of_a_job_is_named_by_its_version() -> None:
@@ -145,10 +149,10 @@ def test_every_tool_of_a_job_is_named_by_its_version() -> None:
     assert {tool.partition("@")[0] for tool in tools} >= {"cargo-audit", "cargo-deny", "cargo-fuzz", "cargo-mutants"}
     assert [tool for tool in tools if not re.fullmatch(r"[a-z-]+@\d+\.\d+\.\d+", tool)] == []
     [builder] = {(step["with"]["rust-toolchain"], step["with"]["maturin-version"]) for step in STEPS if "maturin-action" in step.get("uses", "")}
-    assert builder == (RUST, f"v{locked('build')['maturin']}")
+    assert builder == (RUST, f"v{locked_versions('build')['maturin']}")
 
 
-def locked(group: str) -> dict[str, str]:
+def locked_versions(group: str) -> dict[str, str]:
     """The version of each package of a lock, the one for the newest Python if there are several."""
     return dict(re.findall(r"(?m)^([\w.-]+)==([\w.]+)", (TESTS / f"lock-{group}.txt").read_text(encoding="utf-8")))
 
@@ -160,15 +164,15 @@ def locks() -> list[str]:
 @pytest.mark.parametrize("group", locks())
 def test_a_lock_has_each_package_of_its_group_and_a_hash_of_each(group: str) -> None:
     text = (TESTS / f"lock-{group}.txt").read_text(encoding="utf-8")
-    assert packages(group, GROUPS) <= set(locked(group))
+    assert packages(group, GROUPS) <= set(locked_versions(group))
     entries = re.split(r"(?m)^(?=[\w.-]+==)", text)[1:]
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
 
 
 def test_each_lock_is_renewed_and_audited_together() -> None:
-    [listed] = re.findall(r"(?m)^LOCKS\s+:= (.+)", MAKEFILE)
-    assert sorted(listed.split()) == locks()
-    assert {"lock", "advisories"} <= {target for target, (_, own) in RULES.items() if "for name in $(LOCKS)" in own}
+    [lock_list] = re.findall(r"(?m)^LOCKS\s+:= (.+)", MAKEFILE)
+    assert sorted(lock_list.split()) == locks()
+    assert {"lock", "advisories"} <= {target for target, (_, commands) in RULES.items() if "for name in $(LOCKS)" in commands}
 
 
 def test_a_package_that_an_audit_cannot_look_up_fails() -> None:
@@ -179,9 +183,9 @@ def test_a_package_that_an_audit_cannot_look_up_fails() -> None:
 
 
 def test_what_a_release_installs_has_hashes() -> None:
-    made = {target for name, job in JOBS.items() if name.startswith("release:") for target in targets(job)}
-    installs = [line for target in made for line in recipe(target).splitlines() if re.search(r"\$\(PIP\)|pip install|call install", line)]
-    assert {"finish-wheels", "sdist", "test-wheel"} <= made
+    make_targets = {target for name, job in JOBS.items() if name.startswith("release:") for target in targets(job)}
+    installs = [line for target in make_targets for line in recipe(target).splitlines() if re.search(r"\$\(PIP\)|pip install|call install", line)]
+    assert {"finish-wheels", "sdist", "test-wheel"} <= make_targets
     assert [line for line in installs if "--require-hashes" not in line] == []
     assert re.search(r"(?m)^locked\s+= .*--require-hashes", MAKEFILE)
     assert "--require-hashes" in (ROOT / ".github" / "in_fresh_environment.py").read_text(encoding="utf-8")
@@ -206,18 +210,18 @@ def test_a_container_of_a_target_has_a_digest_and_cannot_write() -> None:
     runs = re.findall(r"docker run (.+)", MAKEFILE)
     assert len(runs) == 2
     assert all(':ro"' in line and line.count("--volume") == 1 for line in runs)
-    built = [row["container"] for row in JOBS["release:wheel"]["strategy"]["matrix"]["include"] if "linux" in row["target"]]
-    assert len(built) == 4
-    assert [image for image in built if not re.search(r"@sha256:[0-9a-f]{64}$", image)] == []
+    images = [row["container"] for row in JOBS["release:wheel"]["strategy"]["matrix"]["include"] if "linux" in row["target"]]
+    assert len(images) == 4
+    assert [image for image in images if not re.search(r"@sha256:[0-9a-f]{64}$", image)] == []
 
 
 def test_every_wheel_is_tested_where_it_runs_before_anything_is_drafted() -> None:
     def rows(job: str) -> list[dict[str, str]]:
         return JOBS[f"release:{job}"]["strategy"]["matrix"]["include"]
 
-    built = {row["target"]: row["runner"] for row in rows("wheel")}
-    for tested in ([*rows("test"), *rows("test-musl")], [*rows("installed"), *rows("installed-musl")]):
-        assert {row["target"]: row["runner"] for row in tested} == built
+    wheel_runners = {row["target"]: row["runner"] for row in rows("wheel")}
+    for test_rows in ([*rows("test"), *rows("test-musl")], [*rows("installed"), *rows("installed-musl")]):
+        assert {row["target"]: row["runner"] for row in test_rows} == wheel_runners
     free_threaded = {row["target"] for row in rows("wheel") if "python3.14t" in row.get("interpreters", "")}
     for job in ("test", "installed"):
         assert {row["target"] for row in rows(job) if row.get("python") == "3.14t"} == free_threaded
@@ -236,8 +240,8 @@ def test_a_failure_of_a_schedule_opens_an_issue_with_the_seeds() -> None:
         [command] = commands(report)
         assert "gh issue create" in command
         assert "seed" in command
-        logged = [command for job in jobs.values() for command in commands(job) if "make " in command]
-        assert [command for command in logged if not command.strip().endswith("2>&1 | tee log.txt")] == []
+        make_commands = [command for job in jobs.values() for command in commands(job) if "make " in command]
+        assert [command for command in make_commands if not command.strip().endswith("2>&1 | tee log.txt")] == []
 
 
 def test_python_tests_run_in_ci_on_each_system() -> None:
@@ -253,18 +257,18 @@ def test_a_job_installs_what_its_tests_import(name: str) -> None:
 
 
 def test_the_site_has_its_builder() -> None:
-    assert {"mkdocs-material", "mkdocstrings"} <= installed("site", GROUPS)
+    assert {"mkdocs-material", "mkdocstrings"} <= installed_packages("site", GROUPS)
 
 
 @pytest.mark.parametrize("package", sorted({"obstore", "adbc-driver-postgresql", "polars", "matplotlib", "moto", "deltalake"}))
 def test_a_missing_package_is_noticed(package: str) -> None:
-    without = {**GROUPS, "test": [entry for entry in GROUPS["test"] if isinstance(entry, dict) or normalized(entry) != package]}
+    without = {**GROUPS, "test": [entry for entry in GROUPS["test"] if isinstance(entry, dict) or normalize(entry) != package]}
     assert lacking("test", without) == lacking("check", without) == {package}
 
 
 def test_development_has_the_packages_of_all_extras_but_spark() -> None:
-    needed = {normalized(requirement) for requirements in EXTRAS.values() for requirement in requirements}
-    assert needed - packages("development", GROUPS) == {"pyspark"} == packages("spark", GROUPS)
+    required_packages = {normalize(requirement) for requirements in EXTRAS.values() for requirement in requirements}
+    assert required_packages - packages("development", GROUPS) == {"pyspark"} == packages("spark", GROUPS)
 
 
 def test_the_script_of_the_machine_and_the_readme_make_the_same_target() -> None:
@@ -292,4 +296,4 @@ def test_the_slow_rust_tests_that_a_quick_check_leaves_out_exist() -> None:
 def test_a_demo_installs_nothing_for_development() -> None:
     """`maturin develop` installs a group of the name `dev` without being asked to, and without the lock."""
     assert "dev" not in GROUPS
-    assert installed("demo", GROUPS) == packages("build", GROUPS)
+    assert installed_packages("demo", GROUPS) == packages("build", GROUPS)

@@ -66,8 +66,8 @@ def imports() -> dict[str, set[str]]:
     for path, text in rust_files().items():
         if not path.startswith("src/") or path == "src/lib.rs":
             continue
-        room = path.split("/")[1].removesuffix(".rs")
-        rooms[room] |= set(re.findall(r"\bcrate::(\w+)", text))
+        module = path.split("/")[1].removesuffix(".rs")
+        rooms[module] |= set(re.findall(r"\bcrate::(\w+)", text))
         for group in re.findall(r"use crate::\{(.*?)\};", text, re.DOTALL):
-            rooms[room] |= set(re.findall(r"(?:^|,)\s*(\w+)", group))
-    return {room: used - {room} for room, used in rooms.items()}
+            rooms[module] |= set(re.findall(r"(?:^|,)\s*(\w+)", group))
+    return {module: used - {module} for module, used in rooms.items()}

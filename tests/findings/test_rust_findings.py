@@ -1,4 +1,4 @@
-"""Findings about the shape of the Rust code: what architecture asks for, which today's code lacks."""
+"""Findings about the shape of the Rust code: what the architecture requires and the code lacks today."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ def test_the_client_has_at_most_20_000_lines() -> None:
     ],
 )
 def test_a_function_fits_on_a_page(folder: str, name: str) -> None:
-    assert [(each.path, each.lines) for each in functions() if each.name == name and folder in each.path and each.lines > 60] == []
+    assert [(function.path, function.lines) for function in functions() if function.name == name and folder in function.path and function.lines > 60] == []
 
 
 @pytest.mark.source
 def test_no_function_of_the_transport_nests_more_than_six_levels() -> None:
-    assert [(each.path, each.name, each.depth) for each in functions() if "/transport/" in each.path and each.depth > 6] == []
+    assert [(function.path, function.name, function.depth) for function in functions() if "/transport/" in function.path and function.depth > 6] == []
 
 
 @pytest.mark.source
 def test_at_most_45_functions_have_more_than_40_lines() -> None:
-    assert len([each.name for each in functions() if each.lines > 40]) <= 45
+    assert len([function.name for function in functions() if function.lines > 40]) <= 45
 
 
 @pytest.mark.source
 def test_sending_a_request_is_not_one_loop_under_seven_names() -> None:
     names = {"send", "send_counted", "until_closed", "run_until", "attempt", "execute"}
-    assert len(names & {each.name for each in functions() if "/transport/" in each.path}) <= 3
+    assert len(names & {function.name for function in functions() if "/transport/" in function.path}) <= 3
 
 
 # 3. Errors.
@@ -145,9 +145,9 @@ def test_no_local_error_shows_the_clients_own_secret(place: str) -> None:
             **{"username": "user", "secret": SECRET, "api_key": f"{SECRET}-key", "base_url": "http://127.0.0.1:9", "max_retries": 0, **options}
         )
 
-    with pytest.raises(Exception) as raised:
+    with pytest.raises(Exception) as excinfo:
         LOCAL[place](client)
-    assert SECRET not in str(raised.value)
+    assert SECRET not in str(excinfo.value)
 
 
 # 4. Strings that carry meaning.
@@ -161,9 +161,9 @@ STRINGS = {
 
 
 @pytest.mark.source
-@pytest.mark.parametrize("what", STRINGS)
-def test_a_closed_set_is_an_enum(what: str) -> None:
-    assert files_with(*STRINGS[what]) == []
+@pytest.mark.parametrize("kind", STRINGS)
+def test_a_closed_set_is_an_enum(kind: str) -> None:
+    assert files_with(*STRINGS[kind]) == []
 
 
 @pytest.mark.source
@@ -262,7 +262,7 @@ def test_a_conformance_test_in_python_carries_its_cases() -> None:
 
 @pytest.mark.source
 def test_the_rooms_have_the_order_that_lib_rs_states() -> None:
-    """Each room uses only rooms that come before it, whatever the page says of them beside."""
+    """Each room uses only rooms that come before it, whatever else the page says of them."""
     used = imports()
     order = [
         ["advice", "error", "scrub", "signer", "machine", "json", "table"],
@@ -273,10 +273,10 @@ def test_the_rooms_have_the_order_that_lib_rs_states() -> None:
         ["fetch", "live"],
         ["simulator"],
     ]
-    place = {room: index for index, rooms in enumerate([*order, ["fork_safe", "python"]]) for room in rooms}
-    upward = {(room, other) for room, others in used.items() for other in others if other in place and room in place and place[other] > place[room]}
+    place = {module: index for index, rooms in enumerate([*order, ["fork_safe", "python"]]) for module in rooms}
+    upward = {(module, other) for module, others in used.items() for other in others if other in place and module in place and place[other] > place[module]}
     assert upward == set()
-    assert "simulator" not in {other for room, others in used.items() if room != "python" for other in others}
+    assert "simulator" not in {other for module, others in used.items() if module != "python" for other in others}
 
 
 @pytest.mark.source
@@ -295,4 +295,8 @@ def test_the_tables_have_no_unsafe_code() -> None:
 @pytest.mark.source
 @pytest.mark.parametrize("name", ["there_are", "remade", "fitting", "lost", "put"])
 def test_a_function_is_a_verb_or_a_noun(name: str) -> None:
-    assert [(each.path, each.name) for each in functions() if each.name == name and (name != "put" or "ended" in each.path or "batch" in each.path)] == []
+    assert [
+        (function.path, function.name)
+        for function in functions()
+        if function.name == name and (name != "put" or "ended" in function.path or "batch" in function.path)
+    ] == []

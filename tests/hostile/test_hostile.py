@@ -33,32 +33,32 @@ def test_no_peer_makes_the_client_abort_hang_leak_or_raise_what_is_not_documente
     done = run(HOSTILE_SECONDS=SECONDS, HOSTILE_SEED=SEED)
     assert done.returncode == 0, "\n".join(done.stderr.splitlines()[-60:])
     assert "panicked" not in done.stderr
-    counted = re.search(r"seed \d+: (\d+) cases", done.stdout)
-    assert counted
-    assert int(counted[1]) >= 5
+    match = re.search(r"seed \d+: (\d+) cases", done.stdout)
+    assert match
+    assert int(match[1]) >= 5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="memory is read by getrusage")
 @pytest.mark.timeout(330)
 def test_a_failure_names_its_case_and_the_command_that_replays_it(tmp_path: Path) -> None:
     # With no room for memory the first case fails.
-    planted = tmp_path / "planted.py"
+    script = tmp_path / "planted.py"
     tests = str(RUN.parents[1])
-    planted.write_text(
+    script.write_text(
         f"import runpy, sys\nsys.path.insert(0, {tests!r})\nimport hostile.exercise\nhostile.exercise.HEADROOM = -(1 << 60)\n"
         f"sys.argv = ['run.py']\nrunpy.run_path({str(RUN)!r}, run_name='__main__')\n"
     )
-    done = subprocess.run([sys.executable, planted], env={**os.environ, "HOSTILE_SEED": "7"}, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, script], env={**os.environ, "HOSTILE_SEED": "7"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
     assert re.search(r"FAILED: .* MiB; HOSTILE_SEED=7 python tests/hostile/run.py 0", done.stderr)
 
 
 def test_a_case_is_the_same_each_time() -> None:
-    def drawn(number: int) -> tuple[str, bytes]:
+    def draw(number: int) -> tuple[str, bytes]:
         case = Case(11, number)
         return str(case), case.grammar.response(case.operation) + case.grammar.event_stream() + case.grammar.websocket(b"key")
 
-    assert [drawn(number) for number in range(12)] == [drawn(number) for number in range(12)]
+    assert [draw(number) for number in range(12)] == [draw(number) for number in range(12)]
 
 
 def test_every_operation_and_place_of_a_secret_is_drawn() -> None:

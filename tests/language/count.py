@@ -162,7 +162,7 @@ def _parts(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _bracketed(code: str, start: int) -> str:
+def _text_in_brackets(code: str, start: int) -> str:
     """Return the text inside the bracket that opens at `start`."""
     opening, closing = code[start], {"(": ")", "{": "}"}[code[start]]
     depth = 0
@@ -191,7 +191,7 @@ def rust_names(source: str) -> Iterator[tuple[int, str, str]]:
     for match in re.finditer(r"\bfn (\w+)", code):
         yield line(match.start()), "function", match[1]
         start = code.find("(", _generics_end(code, match.end()))
-        for part in _parts(_bracketed(code, start)) if start >= 0 else ():
+        for part in _parts(_text_in_brackets(code, start)) if start >= 0 else ():
             yield from ((line(match.start()), "value", name) for name in _pattern_names(part))
     for match in re.finditer(r"\b(?:const|static)(?: mut)? ([A-Z]\w*)\s*:", code):
         yield line(match.start()), "constant", match[1]
@@ -208,7 +208,7 @@ def rust_names(source: str) -> Iterator[tuple[int, str, str]]:
     for match in re.finditer(r"^[ \t]*(?:\|\s*)?([^\n]+?)(?: if [^\n]*?)?\s*=>", code, re.MULTILINE):
         yield from ((line(match.start()), "value", name) for name in _pattern_names(match[1]))
     for match in re.finditer(r"\b(?:struct|enum|union) \w+[^;({]*\{", code):
-        for field in re.finditer(r"(?:^|[{,\n])\s*(?:pub(?:\([\w: ]+\))? )?([a-z_]\w*)\s*:(?!:)", _bracketed(code, match.end() - 1)):
+        for field in re.finditer(r"(?:^|[{,\n])\s*(?:pub(?:\([\w: ]+\))? )?([a-z_]\w*)\s*:(?!:)", _text_in_brackets(code, match.end() - 1)):
             yield line(match.end() - 1 + field.start(1)), "value", field[1]
 
 
@@ -276,19 +276,19 @@ def count() -> dict[str, dict[str, int]]:
 
 
 def load() -> dict[str, dict[str, int]]:
-    stored: dict[str, dict[str, int]] = json.loads(COUNTS.read_text(encoding="utf-8"))
-    return stored
+    counts: dict[str, dict[str, int]] = json.loads(COUNTS.read_text(encoding="utf-8"))
+    return counts
 
 
 Change = tuple[str, int, int]
 
 
-def compare(stored: Mapping[str, Mapping[str, int]], current: Mapping[str, Mapping[str, int]]) -> tuple[list[Change], list[Change]]:
+def compare(previous: Mapping[str, Mapping[str, int]], current: Mapping[str, Mapping[str, int]]) -> tuple[list[Change], list[Change]]:
     """Return the files whose count is higher than the stored one, and those whose count is lower: path, stored, current.
 
     A file without a stored count, such as a new or moved one, has zero.
     """
-    before = {path: number for area in stored.values() for path, number in area.items()}
+    before = {path: number for area in previous.values() for path, number in area.items()}
     after = {path: number for area in current.values() for path, number in area.items()}
     changes = [(path, before.get(path, 0), after.get(path, 0)) for path in sorted({*before, *after})]
     return [change for change in changes if change[2] > change[1]], [change for change in changes if change[2] < change[1]]
@@ -315,8 +315,8 @@ def main(arguments: list[str] | None = None) -> int:
         store(current)
     elif options.write:
         higher, _ = compare(load(), current)
-        for path, stored, number in higher:
-            print(f"{path}: {stored} before, {number} now; list them: python tests/language/count.py {path}")
+        for path, previous, number in higher:
+            print(f"{path}: {previous} before, {number} now; list them: python tests/language/count.py {path}")
         if higher:
             return 1
         store(current)
