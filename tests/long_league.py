@@ -96,8 +96,8 @@ class LongLeague(Service):
         for index in range(games):
             self._add(index)
         # Signatures are checked before.
-        self._respond_as_before = self._rest._cached
-        vars(self._rest)["_cached"] = self.respond
+        self._respond_as_before = self._rest._cached_response
+        vars(self._rest)["_cached_response"] = self.respond
 
     def next_night(self, games: int) -> None:
         """Games that ended some hours ago; a day has passed."""

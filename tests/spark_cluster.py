@@ -72,7 +72,7 @@ class Cluster:
     def start(self, name: str, *arguments: str, environ: dict[str, str]) -> subprocess.Popen[bytes]:
         clean = {key: value for key, value in os.environ.items() if not key.startswith("SIDELINE_")}
         settings = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(self.folder / "work"), "SPARK_HOME": str(HOME)}
-        with (self.folder / f"{len(self.started)}.log").open("wb") as log:
+        with (self.folder / f"{len(self.processes)}.log").open("wb") as log:
             process = subprocess.Popen(
                 [str(HOME / "bin" / "spark-class"), name, *arguments], stdout=log, stderr=log, env={**clean, **settings, **environ}, start_new_session=True
             )

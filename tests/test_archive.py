@@ -21,7 +21,7 @@ from needs import library
 
 import sideline
 from sideline.archive import _fetch as fetch, _listing as listing, _pipeline as pipeline, _plan as plan
-from test_audit import OPERATIONS, SEEDED
+from test_audit import CONTRADICTIONS, OPERATIONS
 
 deltalake = library("deltalake")
 pd = library("pandas")
@@ -571,7 +571,7 @@ def test_a_clean_season_has_no_violation_and_a_row_that_is_gone_is_one(
 
 def test_each_rules_contradiction_that_the_service_sends_is_found_in_the_archive(tmp_path: Path, league: sideline.Simulator) -> None:
     """A session for each rule; the others are clean."""
-    first = {rule: alter for alter, (rule, _) in reversed(SEEDED.items())}
+    first = {rule: alter for alter, (rule, _) in reversed(CONTRADICTIONS.items())}
     with league.client() as client:
         over = [game["event_id"] for game in league.games[: len(first)]]
         seeded = {}

@@ -21,7 +21,7 @@ from clean_games import NOW, of_service, of_simulator
 from sideline._answers.audits.run import check_rules
 from sideline._answers.audits.tables import COLUMNS
 from sideline._rows.frames import tables_of
-from test_audit import SEEDED
+from test_audit import CONTRADICTIONS
 
 require("polars", "pyarrow", extra="archive")
 pl = library("polars")
@@ -414,7 +414,7 @@ def test_rules_have_names_meanings_tables_and_units() -> None:
 
 
 def test_every_rule_has_an_inconsistency_that_it_names() -> None:
-    rules = {rule for rule, _, _ in EXPECTED.values()} | {rule for rule, _ in SEEDED.values()} | {"possessions_follow_each_other"} | OF_POSITIONS
+    rules = {rule for rule, _, _ in EXPECTED.values()} | {rule for rule, _ in CONTRADICTIONS.values()} | {"possessions_follow_each_other"} | OF_POSITIONS
     assert rules == {rule.rule for rule in sideline.audit.rules()}
 
 
