@@ -36,28 +36,28 @@ pub(super) struct Exchange {
 /// A request on its way: signed for its own address, then for each to which it is redirected.
 pub(super) struct Hops<'a> {
     shared: &'a Shared,
-    authenticated: &'a AuthenticatedRequest,
+    request: &'a AuthenticatedRequest,
     url: Url,
     redirects: u32,
-    sent: SystemTime,
+    sent_at: SystemTime,
     offset_ms: i64,
 }
 
 impl<'a> Hops<'a> {
-    pub(super) fn new(shared: &'a Shared, authenticated: &'a AuthenticatedRequest) -> Self {
-        let url = authenticated.url.clone();
-        Hops { shared, authenticated, url, redirects: 0, sent: UNIX_EPOCH, offset_ms: 0 }
+    pub(super) fn new(shared: &'a Shared, request: &'a AuthenticatedRequest) -> Self {
+        let url = request.url.clone();
+        Hops { shared, request, url, redirects: 0, sent_at: UNIX_EPOCH, offset_ms: 0 }
     }
 
     /// Signs the next request, dated by a clock that is so far ahead of this machine's.
     pub(super) fn sign(&mut self, offset_ms: i64) -> Result<reqwest::Request> {
-        (self.sent, self.offset_ms) = (machine::now(), offset_ms);
-        self.authenticated.sign(&self.url, self.sent, offset_ms)
+        (self.sent_at, self.offset_ms) = (machine::now(), offset_ms);
+        self.request.sign(&self.url, self.sent_at, offset_ms)
     }
 
     /// Takes a response; `None` if another request follows.
     pub(super) fn take(&mut self, response: reqwest::Response) -> Option<Exchange> {
-        let offsets = ClockOffsets { measured: measure_offset(&response, self.sent), applied: self.offset_ms };
+        let offsets = ClockOffsets { measured_ms: measure_offset(&response, self.sent_at), applied_ms: self.offset_ms };
         let location = response.headers().get("location").map(|value| String::from_utf8_lossy(value.as_bytes()));
         let (status, scrubber) = (response.status().as_u16(), &self.shared.scrubber);
         let redirect_refusal =
@@ -66,7 +66,7 @@ impl<'a> Hops<'a> {
                     (self.url, self.redirects) = (to, self.redirects + 1);
                     return None;
                 }
-                Redirect::Refused(why) => Some(why),
+                Redirect::Refused(reason) => Some(reason),
                 Redirect::No => None,
             };
         Some(Exchange { response, url: self.url.clone(), redirect_refusal, offsets })
@@ -74,12 +74,12 @@ impl<'a> Hops<'a> {
 }
 
 /// The offset of the service's clock. `None` for a cached response (`Age`), whose date is in the past.
-pub(super) fn measure_offset(response: &reqwest::Response, sent: SystemTime) -> Option<i64> {
+pub(super) fn measure_offset(response: &reqwest::Response, sent_at: SystemTime) -> Option<i64> {
     if response.headers().contains_key("age") {
         return None;
     }
     let date = response.headers().get("date")?.to_str().ok()?;
-    clock::measure_offset(date, sent, machine::now())
+    clock::measure_offset(date, sent_at, machine::now())
 }
 
 /// Reads a response to its end; that of an error for at most `error_timeout`.
@@ -143,18 +143,18 @@ async fn read_body(
     lease: &Lease,
     limit: usize,
 ) -> std::result::Result<Body, AttemptError> {
-    let announced = announced_bytes(response);
-    if announced > limit {
+    let content_length = content_length(response);
+    if content_length > limit {
         return Err(AttemptError::body_too_large(limit));
     }
-    lease.grow_to(announced).await.map_err(AttemptError::from_lease)?;
-    let mut body = with_capacity(announced)?;
+    lease.grow_to(content_length).await.map_err(AttemptError::from_lease)?;
+    let mut body = with_capacity(content_length)?;
     while let Some(chunk) = response.chunk().await.map_err(AttemptError::from_reqwest)? {
         let bytes = body.len() + chunk.len();
         if bytes > limit {
             return Err(AttemptError::body_too_large(limit));
         }
-        if bytes > announced {
+        if bytes > content_length {
             lease.grow_to(bytes).await.map_err(AttemptError::from_lease)?;
         }
         append(&mut body, &chunk)?;
@@ -169,7 +169,7 @@ async fn read_error_body(
     timeout: Duration,
 ) -> std::result::Result<Body, AttemptError> {
     let deadline = Instant::now() + timeout;
-    let mut body = with_capacity(announced_bytes(response))?;
+    let mut body = with_capacity(content_length(response))?;
     while let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await {
         match body.len() + chunk.len() {
             bytes if bytes > MAX_ERROR_BODY => break,
@@ -192,12 +192,12 @@ fn append(body: &mut Body, chunk: &[u8]) -> std::result::Result<(), AttemptError
     Ok(())
 }
 
-fn announced_bytes(response: &reqwest::Response) -> usize {
+fn content_length(response: &reqwest::Response) -> usize {
     response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0)
 }
 
-async fn inflate_body(compressed: Body, lease: &Lease, limit: usize) -> std::result::Result<Body, AttemptError> {
-    let mut inflation = Inflation::new(compressed, limit);
+async fn inflate_body(body: Body, lease: &Lease, limit: usize) -> std::result::Result<Body, AttemptError> {
+    let mut inflation = Inflation::new(body, limit);
     loop {
         lease.grow_to(inflation.required_memory()).await.map_err(AttemptError::from_lease)?;
         let step = if inflation.is_inline() {

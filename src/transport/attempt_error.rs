@@ -47,7 +47,7 @@ impl AttemptError {
         let chain = error_chain(&error);
         let tls = if is_connect { find_source::<rustls::Error>(&error) } else { None };
         let is_tunnel = chain.contains("tunnel error");
-        let unconnected = if is_tunnel {
+        let connect_stage = if is_tunnel {
             Stage::Proxy
         } else if chain.contains("dns error") {
             Stage::Dns
@@ -71,12 +71,12 @@ impl AttemptError {
             }
             None if is_connect && is_timeout => {
                 let summary = "could not connect within the connect timeout";
-                (NotConnected, Timeout, unconnected, summary, Advice::CheckAddress)
+                (NotConnected, Timeout, connect_stage, summary, Advice::CheckAddress)
             }
             None if is_tunnel => {
-                (NotConnected, Connect, unconnected, "could not connect through the proxy", Advice::CheckProxy)
+                (NotConnected, Connect, connect_stage, "could not connect through the proxy", Advice::CheckProxy)
             }
-            None if is_connect => (NotConnected, Connect, unconnected, "could not connect", Advice::CheckAddress),
+            None if is_connect => (NotConnected, Connect, connect_stage, "could not connect", Advice::CheckAddress),
             None if is_timeout => {
                 (Permanent, Timeout, Stage::Response, "no data within the read timeout", Advice::RaiseTimeout)
             }
@@ -158,7 +158,7 @@ fn tls_advice(error: &rustls::Error) -> Advice {
         Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
     };
     match error {
-        rustls::Error::InvalidCertificate(why) => match why {
+        rustls::Error::InvalidCertificate(reason) => match reason {
             Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. } => {
                 Advice::CheckClockOrCertificate
             }
@@ -188,8 +188,8 @@ pub(super) fn error_chain(error: &dyn StdError) -> String {
 fn find_source<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
     let mut next = Some(error);
     while let Some(error) = next {
-        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let matching = error.downcast_ref::<E>().or_else(|| find_source(wrapped?));
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let matching = error.downcast_ref::<E>().or_else(|| find_source(inner?));
         if matching.is_some() {
             return matching;
         }

@@ -53,7 +53,7 @@ fn read_name(mut sets: &[u8]) -> Option<String> {
         attributes.push((oid, read_element(attribute)?));
     }
     let value = |oid: &&[u8]| attributes.iter().find(|(other, _)| other == oid).map(|(_, value)| *value);
-    let decoded = match NAME_ATTRIBUTES.iter().find_map(value)? {
+    let name = match NAME_ATTRIBUTES.iter().find_map(value)? {
         (BMP_STRING, wide) => {
             let units: Vec<u16> = wide.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
             String::from_utf16_lossy(&units)
@@ -61,7 +61,7 @@ fn read_name(mut sets: &[u8]) -> Option<String> {
         (_, bytes) => String::from_utf8_lossy(bytes).into_owned(),
     };
     // Untrusted text: keep it on one short line.
-    Some(decoded.chars().filter(|c| !c.is_control()).take(120).collect())
+    Some(name.chars().filter(|c| !c.is_control()).take(120).collect())
 }
 
 /// `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` after that (RFC 5280, 4.1.2.5).
@@ -112,9 +112,9 @@ mod tests {
         }
         for at in 0..der.len() {
             for bit in 0..8 {
-                let mut damaged = der.clone();
-                damaged[at] ^= 1 << bit;
-                let _ = parse(&damaged);
+                let mut corrupt_der = der.clone();
+                corrupt_der[at] ^= 1 << bit;
+                let _ = parse(&corrupt_der);
             }
         }
     }

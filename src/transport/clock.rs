@@ -12,10 +12,10 @@ pub(super) fn can_be_learned(offset_ms: i64) -> bool {
 
 /// Measures the offset from a `Date` header, which is truncated to the second and assumed to be written midway between
 /// sending and receiving. `None` if the header is not a date.
-pub(super) fn measure_offset(date: &str, sent: SystemTime, received: SystemTime) -> Option<i64> {
+pub(super) fn measure_offset(date: &str, sent_at: SystemTime, received_at: SystemTime) -> Option<i64> {
     let server = epoch_ms(httpdate::parse_http_date(date).ok()?) + 500;
-    let (sent, received) = (epoch_ms(sent), epoch_ms(received));
-    Some(server - (sent + (received - sent) / 2))
+    let (sent_ms, received_ms) = (epoch_ms(sent_at), epoch_ms(received_at));
+    Some(server - (sent_ms + (received_ms - sent_ms) / 2))
 }
 
 /// The `date` header of a request: this machine's time, corrected.

@@ -41,13 +41,13 @@ pub(super) fn response(status: u16, content_type: &str, body: impl AsRef<[u8]>) 
 }
 
 /// Runs all steps.
-pub(super) fn inflate(compressed: &[u8], limit: usize) -> Result<Body, InflateError> {
-    let mut inflation = Inflation::new(Body::from(compressed), limit);
+pub(super) fn inflate(input: &[u8], limit: usize) -> Result<Body, InflateError> {
+    let mut inflation = Inflation::new(Body::from(input), limit);
     loop {
         let required = inflation.required_memory();
         match inflation.run()? {
             InflateStep::Done(body) => {
-                assert!(compressed.len() + body.len() <= required, "used more memory than required_memory()");
+                assert!(input.len() + body.len() <= required, "used more memory than required_memory()");
                 return Ok(body);
             }
             InflateStep::More(more) => inflation = more,
@@ -58,14 +58,14 @@ pub(super) fn inflate(compressed: &[u8], limit: usize) -> Result<Body, InflateEr
 /// One byte for the limit, then a compressed body, which flate2 reads too, and which is compressed again. Only libdeflate
 /// refuses a distance that points before the start, so an error is allowed where flate2 succeeds.
 pub(crate) fn gzip(bytes: &[u8]) {
-    let [limit, compressed @ ..] = bytes else { return };
+    let [limit, input @ ..] = bytes else { return };
     let limit = usize::from(*limit) * 64;
     let mut expected = Vec::new();
-    let is_complete = MultiGzDecoder::new(compressed).take(1 << 20).read_to_end(&mut expected).is_ok();
-    match inflate(compressed, limit) {
+    let is_complete = MultiGzDecoder::new(input).take(1 << 20).read_to_end(&mut expected).is_ok();
+    match inflate(input, limit) {
         Ok(body) => {
             assert!(body.as_slice().len() <= limit);
-            assert!(!is_complete || compressed.is_empty() || body.as_slice() == expected, "the bodies differ");
+            assert!(!is_complete || input.is_empty() || body.as_slice() == expected, "the bodies differ");
         }
         Err(InflateError::TooLarge) => {
             assert!(!is_complete || expected.len() > limit, "{} bytes are within the limit", expected.len())
@@ -74,11 +74,11 @@ pub(crate) fn gzip(bytes: &[u8]) {
         Err(InflateError::OutOfMemory) => panic!("no memory"),
         Err(InflateError::Damaged) => {}
     }
-    assert!(expected.starts_with(inflate_prefix(compressed, limit).as_slice()));
+    assert!(expected.starts_with(inflate_prefix(input, limit).as_slice()));
     let mut encoder = GzEncoder::new(Vec::new(), Compression::new(u32::from(bytes[0]) % 10));
-    encoder.write_all(compressed).unwrap();
-    let body = inflate(&encoder.finish().unwrap(), compressed.len());
-    assert!(body.is_ok_and(|body| body.as_slice() == compressed), "a complete body is inflated");
+    encoder.write_all(input).unwrap();
+    let body = inflate(&encoder.finish().unwrap(), input.len());
+    assert!(body.is_ok_and(|body| body.as_slice() == input), "a complete body is inflated");
 }
 
 /// Two bytes for the status, one line for the value of all headers, then the body.
@@ -99,14 +99,15 @@ pub(crate) fn error_body(bytes: &[u8]) {
             assert!(to.origin() == from.origin() && to.username().is_empty() && to.password().is_none());
             None
         }
-        Redirect::Refused(why) => Some(why),
+        Redirect::Refused(reason) => Some(reason),
     };
     let headers = names.map(|name| (name.to_owned(), scrubber.header(&value))).to_vec();
     let request_id = Some(scrubber.id(&value));
     let attempts = u32::from(*low);
     let response =
         Response { headers, request_id, attempts, redirect_refusal, scrubber, ..self::response(status, "", body) };
-    let offsets = ClockOffsets { measured: clock::measure_offset(&value, now, now), applied: i64::from(*low) * 1_000 };
+    let offsets =
+        ClockOffsets { measured_ms: clock::measure_offset(&value, now, now), applied_ms: i64::from(*low) * 1_000 };
     for auth in [Auth::Signed, Auth::ApiKey] {
         let error = response::error(&response, auth, offsets);
         let text = Error::Api(Box::new(error.clone())).to_string();
@@ -183,8 +184,8 @@ fn check_requests(name: &str, arguments: operation::Arguments) {
     };
     assert!(!call.requests.is_empty());
     for request in &call.requests {
-        let Ok(authenticated) = AuthenticatedRequest::new(request, &config) else { continue };
-        let url = &authenticated.url;
+        let Ok(authenticated_request) = AuthenticatedRequest::new(request, &config) else { continue };
+        let url = &authenticated_request.url;
         assert_eq!((url.host_str(), url.port()), (Some("host"), Some(8443)));
         assert!(url.username().is_empty() && url.password().is_none() && url.fragment().is_none(), "{url}");
         let path = url.path().strip_prefix("/prefix").unwrap_or_else(|| panic!("{url}"));
@@ -193,8 +194,8 @@ fn check_requests(name: &str, arguments: operation::Arguments) {
             assert!(path.starts_with(head), "{url}");
         }
         check_path(request, path);
-        if let Ok(signed) = authenticated.sign(url, SystemTime::UNIX_EPOCH, 0) {
-            let display_url = Scrubber::default().url(&authenticated.url);
+        if let Ok(signed) = authenticated_request.sign(url, SystemTime::UNIX_EPOCH, 0) {
+            let display_url = Scrubber::default().url(&authenticated_request.url);
             let (input, output) = (format!("{request:?}"), format!("{display_url} {signed:?}"));
             assert!(input.contains(SECRET) || !output.contains(SECRET), "{output}");
             assert!(input.contains("canary%20key") || !display_url.contains("canary%20key"), "{output}");
@@ -204,9 +205,9 @@ fn check_requests(name: &str, arguments: operation::Arguments) {
 
 /// The path is sent as requested: no part of it was interpreted as `..` or as a query.
 fn check_path(request: &Request, path: &str) {
-    let decoded = |text: &str| percent_encoding::percent_decode_str(text).collect::<Vec<u8>>();
-    assert_eq!(decoded(path), decoded(&request.path));
-    assert!(!path.split('/').any(|segment| matches!(&*decoded(segment), b"." | b"..")), "{path}");
+    let decode = |text: &str| percent_encoding::percent_decode_str(text).collect::<Vec<u8>>();
+    assert_eq!(decode(path), decode(&request.path));
+    assert!(!path.split('/').any(|segment| matches!(&*decode(segment), b"." | b"..")), "{path}");
 }
 
 /// Resolving an accepted base URL again does not change it, and the error for a refused one does not show its password.
@@ -233,8 +234,8 @@ fn check_proxy(text: &str) {
     let base = Url::parse("https://host/").unwrap();
     let options = ClientOptions { proxy: Some(Secret::new(text)), ..ClientOptions::default() };
     let environment = |name: &str| (name == "https_proxy").then(|| text.to_string());
-    for resolved in [options.resolve(&|_| None), ClientOptions::default().resolve(&environment)] {
-        let description = resolved.and_then(|config| {
+    for config in [options.resolve(&|_| None), ClientOptions::default().resolve(&environment)] {
+        let description = config.and_then(|config| {
             assert!(!format!("{config:?}").contains("canary"), "{config:?}");
             config.proxies.describe(&base)
         });
@@ -261,17 +262,17 @@ fn check_display_url(text: &str) {
     assert!(scrubber.url(text).len() <= MAX_URL);
     // No request has a fragment, and an @ in one may hide more than necessary.
     let Some(url) = Url::parse(text).ok().filter(|url| url.fragment().is_none()) else { return };
-    let shown = scrubber.url(url.as_str());
-    if shown.ends_with('…') {
+    let display_url = scrubber.url(url.as_str());
+    if display_url.ends_with('…') {
         return;
     }
-    let Ok(parsed) = Url::parse(&shown) else {
+    let Ok(parsed_url) = Url::parse(&display_url) else {
         // A host that looks like a parameter is hidden with what follows it.
-        return assert!(url.host_str().is_some_and(|host| host.contains('=')), "{shown} was {url}");
+        return assert!(url.host_str().is_some_and(|host| host.contains('=')), "{display_url} was {url}");
     };
-    assert!(parsed.password().is_none() && parsed.username().is_empty(), "{shown}");
-    for (name, value) in form_urlencoded::parse(parsed.query().unwrap_or_default().as_bytes()) {
+    assert!(parsed_url.password().is_none() && parsed_url.username().is_empty(), "{display_url}");
+    for (name, value) in form_urlencoded::parse(parsed_url.query().unwrap_or_default().as_bytes()) {
         let is_secret = ["apikey", "token"].contains(&name.to_ascii_lowercase().as_str());
-        assert!(!is_secret || value.is_empty() || value == "***", "{shown}");
+        assert!(!is_secret || value.is_empty() || value == "***", "{display_url}");
     }
 }

@@ -158,24 +158,24 @@ pub(super) fn further_headers(config: &Config) -> Result<HeaderMap> {
 /// The authorities in addition to the platform's. On Linux the verifier itself reads `SSL_CERT_FILE` and `SSL_CERT_DIR`
 /// instead of the platform's store; on Windows and macOS they are added here.
 pub(super) fn added_authorities(config: &Config) -> Result<Vec<Certificate>> {
-    let mut added = Vec::new();
+    let mut authorities = Vec::new();
     if let Some(path) = &config.ca_bundle {
-        read_authorities(Path::new(path), "ca_bundle (or REQUESTS_CA_BUNDLE)", &mut added)?;
+        read_authorities(Path::new(path), "ca_bundle (or REQUESTS_CA_BUNDLE)", &mut authorities)?;
     }
     if cfg!(any(windows, target_vendor = "apple")) {
         for variable in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
             let paths = std::env::var_os(variable).unwrap_or_default();
             for path in std::env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty()) {
-                read_authorities(&path, variable, &mut added)?;
+                read_authorities(&path, variable, &mut authorities)?;
             }
         }
     }
-    Ok(added)
+    Ok(authorities)
 }
 
 /// Reads the certificates of a PEM file, or of the files of a folder.
 fn read_authorities(path: &Path, source: &str, into: &mut Vec<Certificate>) -> Result<()> {
-    let invalid = |why: String| Error::configuration(format!("{source} is {}: {why}", path.display()));
+    let invalid = |reason: String| Error::configuration(format!("{source} is {}: {reason}", path.display()));
     let unreadable = |error: io::Error| invalid(error.to_string()).caused_by(error);
     let read = |file: &Path| std::fs::read(file).map_err(unreadable);
     let before = into.len();

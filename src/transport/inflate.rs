@@ -30,9 +30,9 @@ pub(super) enum InflateError {
 
 /// A partially inflated body.
 pub(super) struct Inflation {
-    compressed: Body,
+    input: Body,
     /// Compressed bytes that are already inflated.
-    consumed: usize,
+    position: usize,
     output: Vec<u8>,
     /// Bytes that the next step may add.
     step_size: usize,
@@ -46,20 +46,20 @@ pub(super) enum InflateStep {
 
 impl Inflation {
     /// The body may have at most `limit` bytes.
-    pub(super) fn new(compressed: Body, limit: usize) -> Self {
+    pub(super) fn new(input: Body, limit: usize) -> Self {
         // The last four bytes claim the length of the last member, which is usually the only one.
-        let claimed = compressed.as_slice().last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
-        let step_size = claimed.min(compressed.len().saturating_mul(MAX_RATIO)).min(limit);
-        Inflation { compressed, consumed: 0, output: Vec::new(), step_size, limit }
+        let length = input.as_slice().last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes) as usize);
+        let step_size = length.min(input.len().saturating_mul(MAX_RATIO)).min(limit);
+        Inflation { input, position: 0, output: Vec::new(), step_size, limit }
     }
 
     pub(super) fn is_inline(&self) -> bool {
-        self.compressed.len() <= MAX_INLINE_BYTES
+        self.input.len() <= MAX_INLINE_BYTES
     }
 
     /// The bytes in memory during the next step: compressed and inflated.
     pub(super) fn required_memory(&self) -> usize {
-        self.compressed.len() + self.output.len() + self.step_size
+        self.input.len() + self.output.len() + self.step_size
     }
 
     /// Inflates until the body ends or needs more memory.
@@ -67,10 +67,10 @@ impl Inflation {
         let mut inflater = Inflater::new().ok_or(InflateError::OutOfMemory)?;
         self.output.try_reserve_exact(self.step_size + PADDING).map_err(|_| InflateError::OutOfMemory)?;
         let end = self.output.len() + self.step_size;
-        while let Some(rest) = self.compressed.as_slice().get(self.consumed..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = self.input.as_slice().get(self.position..).filter(|rest| !rest.is_empty()) {
             let free = end - self.output.len();
             match inflater.inflate_member(rest, &mut self.output, free) {
-                Ok(consumed) => self.consumed += consumed,
+                Ok(bytes_read) => self.position += bytes_read,
                 Err(InflateError::TooLarge) if end < self.limit => {
                     self.step_size = free.saturating_mul(2).max(rest.len()).min(self.limit - self.output.len());
                     return Ok(InflateStep::More(self));
@@ -87,10 +87,10 @@ impl Inflation {
 }
 
 /// Returns up to `limit` bytes of a body. If it is damaged, these are the bytes before the damage.
-pub(super) fn inflate_prefix(compressed: &[u8], limit: usize) -> Body {
+pub(super) fn inflate_prefix(input: &[u8], limit: usize) -> Body {
     let mut start = Vec::new();
     // This is for error bodies: their text matters more than their damage.
-    let _ = MultiGzDecoder::new(compressed).take(limit as u64).read_to_end(&mut start);
+    let _ = MultiGzDecoder::new(input).take(limit as u64).read_to_end(&mut start);
     Body::from(start)
 }
 
@@ -102,29 +102,29 @@ impl Inflater {
         NonNull::new(unsafe { libdeflate_alloc_decompressor() }).map(Inflater)
     }
 
-    /// Appends the first member of `compressed` to `output`, at most `limit` bytes. Returns the compressed bytes consumed.
-    fn inflate_member(&mut self, compressed: &[u8], output: &mut Vec<u8>, limit: usize) -> Result<usize, InflateError> {
+    /// Appends the first member of `input` to `output`, at most `limit` bytes. Returns the input bytes consumed.
+    fn inflate_member(&mut self, input: &[u8], output: &mut Vec<u8>, limit: usize) -> Result<usize, InflateError> {
         let free = output.spare_capacity_mut();
         let limit = limit.min(free.len());
-        let (mut consumed, mut written) = (0, 0);
+        let (mut bytes_read, mut bytes_written) = (0, 0);
         // SAFETY: `&mut self` makes the use of the live decompressor exclusive; the input is readable and the output writable
         // for the lengths passed, which the library respects; both counters outlive the call.
         let result = unsafe {
             libdeflate_gzip_decompress_ex(
                 self.0.as_ptr(),
-                compressed.as_ptr().cast(),
-                compressed.len(),
+                input.as_ptr().cast(),
+                input.len(),
                 free.as_mut_ptr().cast(),
                 limit,
-                &raw mut consumed,
-                &raw mut written,
+                &raw mut bytes_read,
+                &raw mut bytes_written,
             )
         };
         match result {
             SUCCESS => {
-                // SAFETY: `written` bytes after the old end were initialized, within the spare capacity.
-                unsafe { output.set_len(output.len() + written.min(limit)) };
-                Ok(consumed)
+                // SAFETY: `bytes_written` bytes after the old end were initialized, within the spare capacity.
+                unsafe { output.set_len(output.len() + bytes_written.min(limit)) };
+                Ok(bytes_read)
             }
             NO_SPACE => Err(InflateError::TooLarge),
             _ => Err(InflateError::Damaged),
@@ -154,8 +154,8 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    fn inflate_to_vec(compressed: &[u8], limit: usize) -> Result<Vec<u8>, InflateError> {
-        inflate(compressed, limit).map(|body| body.as_slice().to_vec())
+    fn inflate_to_vec(input: &[u8], limit: usize) -> Result<Vec<u8>, InflateError> {
+        inflate(input, limit).map(|body| body.as_slice().to_vec())
     }
 
     /// Digits, which compress to less than half.
@@ -171,11 +171,11 @@ mod tests {
     #[test]
     fn a_body_is_inflated_completely_up_to_the_limit() {
         for bytes in [0, 1, 5_000, 3_000_000] {
-            let whole = digits(bytes);
-            assert!(inflate_to_vec(&gzip(&whole), bytes) == Ok(whole), "{bytes}");
+            let content = digits(bytes);
+            assert!(inflate_to_vec(&gzip(&content), bytes) == Ok(content), "{bytes}");
         }
-        let whole = digits(5_000);
-        assert_eq!(inflate_to_vec(&gzip(&whole), 4_999), Err(InflateError::TooLarge));
+        let content = digits(5_000);
+        assert_eq!(inflate_to_vec(&gzip(&content), 4_999), Err(InflateError::TooLarge));
         assert_eq!(inflate_to_vec(b"", 10), Ok(Vec::new()), "an empty body is not damaged");
     }
 
@@ -183,49 +183,49 @@ mod tests {
     fn all_members_are_inflated() {
         let (first, second) = (digits(100_000), digits(70));
         for parts in [[&first, &second], [&second, &first], [&first, &first]] {
-            let compressed = parts.map(|part| gzip(part)).concat();
-            let whole = parts.map(Vec::as_slice).concat();
-            assert!(inflate_to_vec(&compressed, whole.len()) == Ok(whole.clone()));
-            assert_eq!(inflate_to_vec(&compressed, whole.len() - 1), Err(InflateError::TooLarge));
+            let input = parts.map(|part| gzip(part)).concat();
+            let content = parts.map(Vec::as_slice).concat();
+            assert!(inflate_to_vec(&input, content.len()) == Ok(content.clone()));
+            assert_eq!(inflate_to_vec(&input, content.len() - 1), Err(InflateError::TooLarge));
         }
     }
 
     #[test]
     fn truncated_corrupted_or_trailing_data_is_an_error() {
-        let whole = digits(3_000);
-        let compressed = gzip(&whole);
-        for end in 1..compressed.len() {
-            assert!(inflate_to_vec(&compressed[..end], 1 << 20).is_err(), "cut at {end}");
+        let content = digits(3_000);
+        let input = gzip(&content);
+        for end in 1..input.len() {
+            assert!(inflate_to_vec(&input[..end], 1 << 20).is_err(), "cut at {end}");
         }
         // The time, flags and system in the header are not covered by the checksum.
-        for at in (0..4).chain(10..compressed.len()) {
+        for at in (0..4).chain(10..input.len()) {
             for bit in 0..8 {
-                let mut damaged = compressed.clone();
-                damaged[at] ^= 1 << bit;
-                let result = inflate_to_vec(&damaged, 1 << 20);
-                assert!(result.is_err() || result == Ok(whole.clone()), "bit {bit} of byte {at}");
+                let mut corrupt_input = input.clone();
+                corrupt_input[at] ^= 1 << bit;
+                let result = inflate_to_vec(&corrupt_input, 1 << 20);
+                assert!(result.is_err() || result == Ok(content.clone()), "bit {bit} of byte {at}");
             }
         }
-        for trailing in [&b"x"[..], &[0; 8], &compressed[..20]] {
-            assert_eq!(inflate_to_vec(&[&compressed, trailing].concat(), 1 << 20), Err(InflateError::Damaged));
+        for trailing in [&b"x"[..], &[0; 8], &input[..20]] {
+            assert_eq!(inflate_to_vec(&[&input, trailing].concat(), 1 << 20), Err(InflateError::Damaged));
         }
     }
 
     #[test]
     fn a_false_length_is_damage() {
-        let mut compressed = gzip(&digits(3_000));
-        let end = compressed.len();
-        for claimed in [0, 2_999, 3_001, u32::MAX] {
-            compressed[end - 4..].copy_from_slice(&claimed.to_le_bytes());
-            assert_eq!(inflate_to_vec(&compressed, usize::MAX / 2), Err(InflateError::Damaged), "{claimed}");
+        let mut input = gzip(&digits(3_000));
+        let end = input.len();
+        for length in [0, 2_999, 3_001, u32::MAX] {
+            input[end - 4..].copy_from_slice(&length.to_le_bytes());
+            assert_eq!(inflate_to_vec(&input, usize::MAX / 2), Err(InflateError::Damaged), "{length}");
         }
     }
 
     #[test]
     fn the_readable_start_of_a_damaged_body_is_returned() {
-        let compressed = gzip(&digits(3_000));
-        assert_eq!(inflate_prefix(&compressed, 100).as_slice(), &digits(3_000)[..100]);
-        assert!(!inflate_prefix(&compressed[..compressed.len() / 2], 5_000).is_empty());
+        let input = gzip(&digits(3_000));
+        assert_eq!(inflate_prefix(&input, 100).as_slice(), &digits(3_000)[..100]);
+        assert!(!inflate_prefix(&input[..input.len() / 2], 5_000).is_empty());
         assert!(inflate_prefix(b"<html>", 100).is_empty());
     }
 }

@@ -26,7 +26,7 @@ pub(super) enum Priority {
 struct WaitQueue {
     head: AsyncMutex<()>,
     /// Wakes the head: a permit was returned, or no live request is waiting any more.
-    changed: Notify,
+    notify: Notify,
 }
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl LimiterState {
 #[derive(Debug)]
 pub(super) struct Permit<'a> {
     limiter: &'a RequestLimiter,
-    sent: Instant,
+    sent_at: Instant,
 }
 
 /// Calls wait while one of these exists.
@@ -80,13 +80,13 @@ impl RequestLimiter {
                 if send_at.is_some_and(|send_at| send_at <= now) {
                     state.rate.record_sent(now);
                     state.in_flight += 1;
-                    return Permit { limiter: self, sent: now };
+                    return Permit { limiter: self, sent_at: now };
                 }
                 send_at
             };
             match send_at {
                 Some(send_at) => sleep_until(send_at).await,
-                None => queue.changed.notified().await,
+                None => queue.notify.notified().await,
             }
         }
     }
@@ -99,27 +99,27 @@ impl RequestLimiter {
 impl Permit<'_> {
     /// Records a response other than 429.
     pub(super) fn record_accepted(&self) {
-        self.limiter.state().rate.record_accepted(self.sent, Instant::now());
+        self.limiter.state().rate.record_accepted(self.sent_at, Instant::now());
     }
 
     /// Records a 429. `retry_after` delays all requests.
     pub(super) fn record_refused(&self, retry_after: Option<Duration>) {
-        self.limiter.state().rate.record_refused(self.sent, Instant::now(), retry_after);
+        self.limiter.state().rate.record_refused(self.sent_at, Instant::now(), retry_after);
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
         self.limiter.state().in_flight -= 1;
-        self.limiter.live.changed.notify_one();
-        self.limiter.calls.changed.notify_one();
+        self.limiter.live.notify.notify_one();
+        self.limiter.calls.notify.notify_one();
     }
 }
 
 impl Drop for WaitingLive<'_> {
     fn drop(&mut self) {
         self.0.state().waiting_live -= 1;
-        self.0.calls.changed.notify_one();
+        self.0.calls.notify.notify_one();
     }
 }
 
@@ -146,9 +146,9 @@ mod tests {
     #[test]
     fn max_concurrency_requests_may_start_at_once() {
         let limiter = RequestLimiter::new(16, None);
-        let mut held = available(&limiter);
-        assert_eq!(held.len(), 16);
-        held.truncate(10);
+        let mut permits = available(&limiter);
+        assert_eq!(permits.len(), 16);
+        permits.truncate(10);
         assert_eq!(available(&limiter).len(), 6);
     }
 
@@ -162,7 +162,7 @@ mod tests {
             tokio::time::sleep(ms(20)).await;
             first.record_refused(Some(ms(200)));
         });
-        assert!(second.sent - start >= ms(220));
+        assert!(second.sent_at - start >= ms(220));
     }
 
     #[tokio::test]
@@ -196,13 +196,13 @@ mod tests {
     #[tokio::test]
     async fn live_requests_count_towards_max_concurrency() {
         let limiter = RequestLimiter::new(5, None);
-        let mut held: Vec<_> = available(&limiter).into_iter().take(4).collect();
+        let mut permits: Vec<_> = available(&limiter).into_iter().take(4).collect();
         let live = limiter.acquire(Priority::Live).now_or_never().expect("one permit is left");
         assert!(limiter.acquire(Priority::Live).now_or_never().is_none(), "max_concurrency is 5");
         let (_second, ()) =
             tokio::join!(timeout(TEST_TIMEOUT, limiter.acquire(Priority::Live)).map(Result::unwrap), async {
                 tokio::task::yield_now().await;
-                held.pop();
+                permits.pop();
             });
         drop(live);
     }
@@ -210,11 +210,11 @@ mod tests {
     #[tokio::test]
     async fn a_cancelled_live_request_does_not_block_calls() {
         let limiter = RequestLimiter::new(1, None);
-        let held = limiter.acquire(Priority::Call).await;
+        let permit = limiter.acquire(Priority::Call).await;
         let mut live = Box::pin(limiter.acquire(Priority::Live));
         let mut call = Box::pin(limiter.acquire(Priority::Call));
         assert!(live.as_mut().now_or_never().is_none() && call.as_mut().now_or_never().is_none());
-        drop(held);
+        drop(permit);
         assert!(call.as_mut().now_or_never().is_none(), "the live request is next");
         drop(live);
         timeout(TEST_TIMEOUT, call).await.expect("the call gets a permit");

@@ -17,7 +17,7 @@ pub(super) struct ResponseMemory {
     limit: usize,
     state: Mutex<MemoryState>,
     /// Bytes were freed, or a lease was preempted.
-    changed: Notify,
+    notify: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ struct MemoryState {
 struct Allocation {
     bytes: usize,
     /// Additional bytes that the lease waits for.
-    requested: usize,
+    requested_bytes: usize,
     is_preempted: bool,
 }
 
@@ -52,27 +52,27 @@ pub(super) enum LeaseError {
 impl MemoryState {
     /// Whether a response is still coming in, or one that waits will have its space.
     fn can_progress(&self, limit: usize) -> bool {
-        self.allocations.values().any(|allocation| match allocation.requested {
+        self.allocations.values().any(|allocation| match allocation.requested_bytes {
             0 => allocation.bytes > 0,
-            requested => allocation.is_preempted || self.used.saturating_add(requested) <= limit,
+            requested_bytes => allocation.is_preempted || self.used.saturating_add(requested_bytes) <= limit,
         })
     }
 }
 
 impl ResponseMemory {
     pub(super) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(ResponseMemory { limit, state: Mutex::default(), changed: Notify::new() })
+        Arc::new(ResponseMemory { limit, state: Mutex::default(), notify: Notify::new() })
     }
 
     /// Waits until no body waits for space: another response would only have to wait too.
     pub(super) async fn wait_for_space(&self) {
         loop {
-            let mut changed = std::pin::pin!(self.changed.notified());
-            changed.as_mut().enable();
-            if self.state().allocations.values().all(|allocation| allocation.requested == 0) {
+            let mut notification = std::pin::pin!(self.notify.notified());
+            notification.as_mut().enable();
+            if self.state().allocations.values().all(|allocation| allocation.requested_bytes == 0) {
                 return;
             }
-            changed.await;
+            notification.await;
         }
     }
 
@@ -88,7 +88,7 @@ impl ResponseMemory {
         let state = &mut *self.state();
         let allocation = state.allocations.entry(id).or_default();
         let more = bytes.saturating_sub(allocation.bytes);
-        allocation.requested = 0;
+        allocation.requested_bytes = 0;
         if std::mem::take(&mut allocation.is_preempted) {
             return Some(Err(LeaseError::Preempted));
         }
@@ -97,7 +97,7 @@ impl ResponseMemory {
             state.used += more;
             return Some(Ok(()));
         }
-        allocation.requested = more;
+        allocation.requested_bytes = more;
         if state.can_progress(self.limit) {
             return None;
         }
@@ -108,12 +108,12 @@ impl ResponseMemory {
             Some(latest) if latest != id => {
                 state.allocations.entry(latest).or_default().is_preempted = true;
                 // This wakes the current task too, but only once.
-                self.changed.notify_waiters();
+                self.notify.notify_waiters();
                 return None;
             }
             _ => LeaseError::Preempted,
         };
-        state.allocations.entry(id).or_default().requested = 0;
+        state.allocations.entry(id).or_default().requested_bytes = 0;
         Some(Err(error))
     }
 
@@ -164,17 +164,17 @@ impl Lease {
             return Err(LeaseError::TooLarge(memory.limit));
         }
         loop {
-            let mut changed = std::pin::pin!(memory.changed.notified());
-            changed.as_mut().enable();
+            let mut notification = std::pin::pin!(memory.notify.notified());
+            notification.as_mut().enable();
             let Some(result) = memory.grow(self.id, bytes) else {
                 self.wait().since.get_or_insert_with(Instant::now);
-                changed.await;
+                notification.await;
                 continue;
             };
             let mut wait = self.wait();
             if let Some(since) = wait.since.take() {
                 wait.total += since.elapsed();
-                memory.changed.notify_waiters();
+                memory.notify.notify_waiters();
             }
             return result;
         }
@@ -184,11 +184,11 @@ impl Lease {
     pub(super) fn shrink_to(&self, bytes: usize) {
         let state = &mut *self.memory.state();
         if let Some(allocation) = state.allocations.get_mut(&self.id) {
-            let freed = allocation.bytes.saturating_sub(bytes);
-            allocation.bytes -= freed;
-            state.used -= freed;
+            let surplus = allocation.bytes.saturating_sub(bytes);
+            allocation.bytes -= surplus;
+            state.used -= surplus;
         }
-        self.memory.changed.notify_waiters();
+        self.memory.notify.notify_waiters();
     }
 
     /// Its body is complete, and counts until it is released: whoever has no room beside kept bodies fails.
@@ -197,7 +197,7 @@ impl Lease {
         if let Some(allocation) = state.allocations.remove(&self.id) {
             state.retained_bytes.insert(self.id, allocation.bytes);
         }
-        self.memory.changed.notify_waiters();
+        self.memory.notify.notify_waiters();
     }
 
     /// Frees all bytes: the body now belongs to the caller.
@@ -206,7 +206,7 @@ impl Lease {
         let growing = state.allocations.remove(&self.id).map(|allocation| allocation.bytes);
         if let Some(bytes) = growing.or_else(|| state.retained_bytes.remove(&self.id)) {
             state.used -= bytes;
-            self.memory.changed.notify_waiters();
+            self.memory.notify.notify_waiters();
         }
     }
 

@@ -143,7 +143,7 @@ struct Shared {
     /// No `watch`: that wakes its receivers in random order, which no simulation can replay.
     closed: SetOnce<()>,
     /// Whether the service has responded to anything.
-    reached: AtomicBool,
+    is_reached: AtomicBool,
     body_limit: usize,
 }
 
@@ -181,7 +181,7 @@ impl Transport {
             retry_log: Mutex::default(),
             clock_offset_ms: AtomicI64::new(0),
             closed: SetOnce::new(),
-            reached: AtomicBool::new(false),
+            is_reached: AtomicBool::new(false),
             body_limit,
         };
         Transport { shared: Arc::new(shared), call: None, trace: Trace::default() }
@@ -197,7 +197,7 @@ impl Transport {
             total,
         };
         // A timeout beyond the total never expires.
-        let is_same = |one: Duration, other: Duration| one.min(total) == other.min(total);
+        let is_same = |first: Duration, second: Duration| first.min(total) == second.min(total);
         let is_shared = is_same(limits.connect, config.timeouts.connect) && is_same(limits.read, config.timeouts.read);
         let own_clients = (!is_shared).then(|| (Config { timeouts: limits, ..config.clone() }, Default::default()));
         Transport { call: Some(Arc::new(CallLimits { total, own_clients })), ..self.clone() }
@@ -238,14 +238,14 @@ impl Transport {
 
     /// Fails if no request of this kind can be sent: a credential is missing, or the HTTP client cannot be built.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
-        let authenticated =
+        let authenticated_request =
             AuthenticatedRequest::new(request, &self.shared.config).map_err(|error| error.scrub(self.scrubber()))?;
-        self.shared.client(request.auth, &authenticated.url, None).map(drop)
+        self.shared.client(request.auth, &authenticated_request.url, None).map(drop)
     }
 
     /// Whether the service has responded to any request of this client.
     pub(crate) fn is_reached(&self) -> bool {
-        self.shared.reached.load(Ordering::Relaxed)
+        self.shared.is_reached.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -255,11 +255,11 @@ impl Transport {
     /// The error of a request that is not sent, because the service has refused the same credentials with `refusal`.
     pub(crate) fn unsent_error(&self, request: &Request, refusal: &ApiError) -> Error {
         let shared = &*self.shared;
-        let unsent = |authenticated: AuthenticatedRequest| {
-            let (url, refusal) = (shared.scrubber.url(&authenticated.url), refusal.clone());
+        let api_error = |request: AuthenticatedRequest| {
+            let (url, refusal) = (shared.scrubber.url(&request.url), refusal.clone());
             Error::Api(Box::new(ApiError { url, request_id: None, attempts: 0, elapsed: Duration::ZERO, ..refusal }))
         };
-        AuthenticatedRequest::new(request, &shared.config).map_or_else(|error| error, unsent)
+        AuthenticatedRequest::new(request, &shared.config).map_or_else(|error| error, api_error)
     }
 
     /// Fails all requests from now on, including those in flight, with [`Error::Closed`]. Idle connections are closed.

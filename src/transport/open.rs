@@ -66,13 +66,13 @@ impl Transport {
     ) -> OpenResult {
         let shared = &*self.shared;
         let scrubber = &shared.scrubber;
-        let authenticated =
+        let authenticated_request =
             AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrub(scrubber))?;
-        let client = shared.event_streams.client(&shared.config, &authenticated.url, ClientUse::Streams)?;
+        let client = shared.event_streams.client(&shared.config, &authenticated_request.url, ClientUse::Streams)?;
         let headers = event_stream_headers(last_event_id)?;
-        let display_url = scrubber.url(&authenticated.url);
-        let span = self.trace.attempt(&authenticated.url, &display_url, 0);
-        let mut hops = Hops::new(shared, &authenticated);
+        let display_url = scrubber.url(&authenticated_request.url);
+        let span = self.trace.attempt(&authenticated_request.url, &display_url, 0);
+        let mut hops = Hops::new(shared, &authenticated_request);
         let Exchange { response, url, redirect_refusal, .. } = loop {
             let mut signed = hops.sign(0)?;
             signed.headers_mut().extend(headers.clone());
@@ -134,7 +134,7 @@ async fn execute(
 ) -> OpenResult {
     span.propagate(request.headers_mut());
     let result = match timeout(limit, client.execute(request)).await {
-        Ok(executed) => executed.map_err(|error| error.into_error(scrubber, request_context(display_url.clone()))),
+        Ok(result) => result.map_err(|error| error.into_error(scrubber, request_context(display_url.clone()))),
         Err(_) => Err(RequestErrorKind::Transport.error(no_response(limit))),
     };
     let result = result.inspect(|response| span.record_status(response.status().as_u16()));
@@ -163,9 +163,9 @@ async fn read_error(
     let url = scrubber.url(url);
     let error_timeout = attempt::ERROR_BODY_TIMEOUT.min(limit);
     match attempt::receive(shared, response, &lease, scrubber, url.clone(), error_timeout).await {
-        Ok(received) => {
+        Ok(response) => {
             let mut error =
-                response::error(&super::Response { redirect_refusal, ..received }, auth, ClockOffsets::default());
+                response::error(&super::Response { redirect_refusal, ..response }, auth, ClockOffsets::default());
             let wait = error.retry_after;
             // hyper keeps only non-standard reason phrases, which may explain the error.
             if let Some(phrase) = phrase {
@@ -188,13 +188,13 @@ fn check_event_stream(shared: &Shared, response: Response, url: &Url) -> OpenRes
     let content_type = text(&header::CONTENT_TYPE);
     let media_type = content_type.as_deref().map(|value| value.split(';').next().unwrap_or_default().trim());
     let encoding = text(&header::CONTENT_ENCODING).filter(|encoding| !encoding.is_empty() && encoding != "identity");
-    let why = match (media_type, encoding) {
+    let reason = match (media_type, encoding) {
         (_, Some(encoding)) => format!("it is compressed ({encoding}), which was not requested"),
         (None | Some("text/event-stream"), None) => return Ok(response),
         (Some(other), None) => format!("its content type is {other:?}"),
     };
-    let (url, why) = (shared.scrubber.url(url.as_str()), shared.scrubber.id(why));
-    let text = format!("the response to GET {url} is not an event stream: {why}");
+    let (url, reason) = (shared.scrubber.url(url.as_str()), shared.scrubber.id(reason));
+    let text = format!("the response to GET {url} is not an event stream: {reason}");
     Err(StreamOpenError {
         error: RequestErrorKind::Transport.error(shared.scrubber.text(text)),
         status: Some(200),

@@ -39,7 +39,7 @@ impl<'a> Attempts<'a> {
     /// Records that the service works, whatever it says about this request: earlier failures no longer count.
     pub(super) fn record_response(&self) {
         if let Some(outage) = self.outage {
-            outage.state(|state| *state = OutageState { reached: true, ..OutageState::default() });
+            outage.state(|state| *state = OutageState { is_reached: true, ..OutageState::default() });
         }
     }
 
@@ -65,9 +65,9 @@ pub(crate) struct Outage {
 }
 
 impl Outage {
-    /// `reached`: whether the service has responded to this client before.
-    pub(crate) fn new(reached: bool) -> Self {
-        Outage { state: Mutex::new(OutageState { reached, ..OutageState::default() }), ..Outage::default() }
+    /// `is_reached`: whether the service has responded to this client before.
+    pub(crate) fn new(is_reached: bool) -> Self {
+        Outage { state: Mutex::new(OutageState { is_reached, ..OutageState::default() }), ..Outage::default() }
     }
 
     /// The error for which the batch was given up.
@@ -81,7 +81,7 @@ impl Outage {
 
     /// Whether the service may be restarting, so that a unit without a connection is worth another series of attempts.
     pub(crate) fn is_restarting(&self) -> bool {
-        self.state(|state| state.reached && state.failures >= MIN_FAILURES) && self.error().is_none()
+        self.state(|state| state.is_reached && state.failures >= MIN_FAILURES) && self.error().is_none()
     }
 
     fn state<T>(&self, access: impl FnOnce(&mut OutageState) -> T) -> T {
@@ -91,7 +91,7 @@ impl Outage {
 
 #[derive(Debug, Default)]
 struct OutageState {
-    reached: bool,
+    is_reached: bool,
     /// Consecutive failures of the same kind.
     failures: u32,
     first: Option<(Instant, Error)>,
@@ -112,7 +112,7 @@ impl OutageState {
         let is_connect = matches!(error.request_kind(), Some(Connect | Certificate));
         let max_downtime = match is_connect {
             true if is_final => Duration::ZERO,
-            true if !self.reached => MAX_FIRST_DOWNTIME,
+            true if !self.is_reached => MAX_FIRST_DOWNTIME,
             _ => MAX_DOWNTIME,
         };
         self.failures >= MIN_FAILURES && now.saturating_duration_since(since) >= max_downtime
@@ -148,7 +148,7 @@ mod tests {
         Connect.error("refused")
     }
 
-    fn answered(kind: ApiErrorKind) -> Error {
+    fn api_error(kind: ApiErrorKind) -> Error {
         Error::Api(Box::new(ApiError {
             kind,
             status: 0,
@@ -172,14 +172,14 @@ mod tests {
 
     #[test]
     fn the_tolerated_downtime_depends_on_the_failure() {
-        let state = |reached| OutageState { reached, ..OutageState::default() };
+        let state = |is_reached| OutageState { is_reached, ..OutageState::default() };
         assert_eq!(detected_after(state(false), &connect(), false), Some(3), "four failures, two seconds");
         assert_eq!(detected_after(state(true), &connect(), false), Some(10));
         assert_eq!(detected_after(state(false), &Transport.error("broke"), false), Some(10));
-        let mut untrusted = state(true);
+        let mut outage_state = state(true);
         let now = Instant::now();
         let outages: Vec<bool> =
-            (0..5).map(|_| untrusted.record_failure(&Certificate.error("untrusted"), true, now)).collect();
+            (0..5).map(|_| outage_state.record_failure(&Certificate.error("untrusted"), true, now)).collect();
         assert_eq!(outages, [false, false, false, true, true]);
     }
 
@@ -228,9 +228,9 @@ mod tests {
         let (mut state, start) = (OutageState::default(), Instant::now());
         for second in 0..60 {
             let kind = if second % 2 == 0 { ApiErrorKind::RateLimited } else { ApiErrorKind::Server };
-            assert!(!state.record_failure(&answered(kind), false, start + Duration::from_secs(second)), "{second}");
+            assert!(!state.record_failure(&api_error(kind), false, start + Duration::from_secs(second)), "{second}");
         }
-        assert_eq!(detected_after(OutageState::default(), &answered(ApiErrorKind::Server), false), Some(10));
+        assert_eq!(detected_after(OutageState::default(), &api_error(ApiErrorKind::Server), false), Some(10));
     }
 
     #[test]
@@ -242,12 +242,12 @@ mod tests {
 
     #[test]
     fn only_a_service_that_has_responded_may_be_restarting() {
-        for reached in [false, true] {
-            let outage = Outage::new(reached);
+        for is_reached in [false, true] {
+            let outage = Outage::new(is_reached);
             let attempts = Attempts::new(&outage);
             for failures in 1..=MIN_FAILURES {
                 attempts.record_failure(&connect(), false);
-                assert_eq!(outage.is_restarting(), reached && failures == MIN_FAILURES);
+                assert_eq!(outage.is_restarting(), is_reached && failures == MIN_FAILURES);
             }
             attempts.record_response();
             assert!(!outage.is_restarting());

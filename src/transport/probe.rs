@@ -62,11 +62,11 @@ impl Transport {
         let is_direct = config.proxies.describe(&url)?.is_none();
         let client = http::build_client(config, &url, ClientUse::Probe)?;
         let mut probe = Probe::default();
-        let resolved = if is_direct { resolve(&url).await } else { Vec::new() };
-        probe.addresses = resolved.iter().map(|address| address.ip().to_string()).collect();
+        let addresses = if is_direct { resolve(&url).await } else { Vec::new() };
+        probe.addresses = addresses.iter().map(|address| address.ip().to_string()).collect();
         probe.addresses.dedup();
 
-        let sent = machine::now();
+        let sent_at = machine::now();
         let total = total.unwrap_or(config.timeouts.total);
         let result = timeout(total, client.execute(Request::new(Method::GET, url.clone()))).await;
         let error = match result {
@@ -75,7 +75,7 @@ impl Transport {
                 probe.peer = response.remote_addr();
                 let certificate = response.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate);
                 probe.certificate = certificate.map(<[u8]>::to_vec);
-                probe.clock_offset_ms = attempt::measure_offset(&response, sent);
+                probe.clock_offset_ms = attempt::measure_offset(&response, sent_at);
                 probe.failure = (probe.status == Some(407)).then(|| ProbeFailure {
                     stage: Stage::Proxy,
                     text: "the proxy requires authentication (status 407)".into(),
@@ -89,7 +89,7 @@ impl Transport {
         let mut stage = error.stage;
         // The connect timeout covers TCP and TLS. If the port is open, TLS failed.
         if stage == Stage::Connect && is_direct && url.scheme() == "https" && error.class == RequestErrorKind::Timeout {
-            let is_open = async { TcpStream::connect(resolved.as_slice()).await.is_ok() };
+            let is_open = async { TcpStream::connect(addresses.as_slice()).await.is_ok() };
             if timeout(config.timeouts.connect.min(PORT_CHECK_TIMEOUT), is_open).await.unwrap_or(false) {
                 stage = Stage::Tls;
             }

@@ -40,7 +40,7 @@ const BASELINE_TIME: Duration = Duration::from_secs(2);
 const SETTLING_TIME: Duration = Duration::from_secs(1);
 /// The mean may reduce a period's accepted rate to no less than this share of it.
 const MIN_MEAN_SHARE: f64 = 0.8;
-/// A decreased rate is this share of what was accepted. At exactly that rate a bucket would go on refusing a little.
+/// A decreased rate is this share of what was accepted. At exactly that rate a bucket would still refuse a few requests.
 const SAFETY: f64 = 0.96;
 /// After a decrease the rate grows by the factor `exp((t / GROWTH_TIME) ^ GROWTH_POWER)`.
 const GROWTH_TIME: f64 = 5.5;
@@ -55,7 +55,7 @@ const TIMER_SLACK: Duration = Duration::from_millis(5);
 #[derive(Debug, Default)]
 pub(super) struct RateLimiter {
     user_rate: Option<f64>,
-    learned: Option<Learned>,
+    limit: Option<Limit>,
     /// Decreases in a row, each before the one before it had settled.
     unsettled_decreases: u32,
     baseline_share: f64,
@@ -68,12 +68,12 @@ pub(super) struct RateLimiter {
     paused_until: Option<Instant>,
 }
 
-/// The rate after the last decrease.
+/// The limit since the last decrease: its rate, and the responses that it has accepted.
 #[derive(Debug, Clone, Copy)]
-struct Learned {
+struct Limit {
     rate: f64,
     since: Instant,
-    accepted: u32,
+    acceptances: u32,
 }
 
 /// Page's test, and the responses since its sum was last zero.
@@ -81,16 +81,16 @@ struct Learned {
 struct Excess {
     sum: f64,
     responses: u32,
-    refused: u32,
+    refusals: u32,
 }
 
 impl Excess {
-    fn record(&mut self, is_refused: bool, usual: f64) {
-        let excessive = usual + MARGIN;
-        let ratio = if is_refused { excessive / usual } else { (1.0 - excessive) / (1.0 - usual) };
+    fn record(&mut self, is_refused: bool, baseline: f64) {
+        let excessive = baseline + MARGIN;
+        let ratio = if is_refused { excessive / baseline } else { (1.0 - excessive) / (1.0 - baseline) };
         self.sum += ratio.ln();
         self.responses += 1;
-        self.refused += u32::from(is_refused);
+        self.refusals += u32::from(is_refused);
         if self.sum <= 0.0 {
             *self = Excess::default();
         }
@@ -98,16 +98,16 @@ impl Excess {
 
     /// The share that is refused. Few responses prove a limit, but not how low it is.
     fn share(&self) -> f64 {
-        f64::from(self.refused) / f64::from(self.responses.max(MIN_RESPONSES))
+        f64::from(self.refusals) / f64::from(self.responses.max(MIN_RESPONSES))
     }
 }
 
 #[derive(Debug, Default)]
 struct Period {
     start: Option<Instant>,
-    sent: u32,
-    accepted: u32,
-    refused: u32,
+    requests: u32,
+    acceptances: u32,
+    refusals: u32,
 }
 
 impl RateLimiter {
@@ -117,8 +117,8 @@ impl RateLimiter {
 
     /// The earliest time at which the next request may be sent.
     pub(super) fn earliest_send(&self, now: Instant) -> Instant {
-        let paced = self.next_send.filter(|_| self.rate(now).is_some());
-        [Some(now), paced, self.paused_until].into_iter().flatten().max().unwrap_or(now)
+        let next_send = self.next_send.filter(|_| self.rate(now).is_some());
+        [Some(now), next_send, self.paused_until].into_iter().flatten().max().unwrap_or(now)
     }
 
     /// Records a request, which must not be sent earlier than allowed. Unused time does not accumulate.
@@ -127,7 +127,7 @@ impl RateLimiter {
             (self.period, self.excess, self.last_response) = Default::default();
         }
         self.period.start.get_or_insert(now);
-        self.period.sent += 1;
+        self.period.requests += 1;
         if let Some(rate) = self.rate(now) {
             let due = self.next_send.filter(|due| now.saturating_duration_since(*due) < TIMER_SLACK).unwrap_or(now);
             self.next_send = Some(due + Duration::from_secs_f64(1.0 / rate));
@@ -135,28 +135,28 @@ impl RateLimiter {
     }
 
     /// Records a response other than 429 to a request that was sent at `sent`.
-    pub(super) fn record_accepted(&mut self, sent: Instant, now: Instant) {
-        if self.is_after_decrease(sent) {
-            self.period.accepted += 1;
-            if let Some(learned) = &mut self.learned {
-                learned.accepted += 1;
+    pub(super) fn record_accepted(&mut self, sent_at: Instant, now: Instant) {
+        if self.is_after_decrease(sent_at) {
+            self.period.acceptances += 1;
+            if let Some(limit) = &mut self.limit {
+                limit.acceptances += 1;
             }
             self.adjust(now, false);
         }
     }
 
     /// Records a 429. `retry_after` delays all requests.
-    pub(super) fn record_refused(&mut self, sent: Instant, now: Instant, retry_after: Option<Duration>) {
+    pub(super) fn record_refused(&mut self, sent_at: Instant, now: Instant, retry_after: Option<Duration>) {
         self.paused_until = self.paused_until.max(retry_after.map(|wait| now + wait));
-        if self.is_after_decrease(sent) {
-            self.period.refused += 1;
+        if self.is_after_decrease(sent_at) {
+            self.period.refusals += 1;
             self.adjust(now, true);
         }
     }
 
     /// Responses to earlier requests say nothing about the new rate.
-    fn is_after_decrease(&self, sent: Instant) -> bool {
-        self.learned.is_none_or(|learned| sent >= learned.since)
+    fn is_after_decrease(&self, sent_at: Instant) -> bool {
+        self.limit.is_none_or(|limit| sent_at >= limit.since)
     }
 
     fn rate(&self, now: Instant) -> Option<f64> {
@@ -164,18 +164,18 @@ impl RateLimiter {
     }
 
     fn learned_rate(&self, now: Instant) -> Option<f64> {
-        let Learned { rate, since, .. } = self.learned?;
+        let Limit { rate, since, .. } = self.limit?;
         let elapsed = now.saturating_duration_since(since).as_secs_f64();
         Some(rate * (elapsed / GROWTH_TIME).powi(GROWTH_POWER).exp()).filter(|rate| *rate < MAX_RATE)
     }
 
-    fn decrease(&mut self, now: Instant, rate: f64, state: Option<(Learned, Duration)>) {
+    fn decrease(&mut self, now: Instant, rate: f64, state: Option<(Limit, Duration)>) {
         let accepted_rate = rate * (1.0 - (self.excess.share() - self.baseline_share).max(0.0));
-        let decreased = state.map_or(accepted_rate, |(limited, age)| {
-            (f64::from(limited.accepted) / age.as_secs_f64()).max(MIN_MEAN_SHARE * accepted_rate)
+        let sustained_rate = state.map_or(accepted_rate, |(limit, age)| {
+            (f64::from(limit.acceptances) / age.as_secs_f64()).max(MIN_MEAN_SHARE * accepted_rate)
         });
         self.unsettled_decreases = if state.is_some() { 1 } else { self.unsettled_decreases + 1 };
-        self.learned = Some(Learned { rate: (SAFETY * decreased).max(MIN_RATE), since: now, accepted: 0 });
+        self.limit = Some(Limit { rate: (SAFETY * sustained_rate).max(MIN_RATE), since: now, acceptances: 0 });
         self.excess = Excess::default();
     }
 
@@ -188,32 +188,32 @@ impl RateLimiter {
     fn adjust(&mut self, now: Instant, is_refused: bool) {
         self.last_response = Some(now);
         let rate = self.learned_rate(now);
-        let limited = self.learned.filter(|_| rate.is_some());
-        let age = limited.map(|limited| now.saturating_duration_since(limited.since));
-        let settled = limited.zip(age).filter(|(_, age)| *age >= SETTLING_TIME);
+        let limit = self.limit.filter(|_| rate.is_some());
+        let age = limit.map(|limit| now.saturating_duration_since(limit.since));
+        let settled_limit = limit.zip(age).filter(|(_, age)| *age >= SETTLING_TIME);
 
-        let min_usual = if limited.is_some() { MIN_USUAL_SHARE } else { MIN_FIRST_USUAL_SHARE };
+        let min_usual = if limit.is_some() { MIN_USUAL_SHARE } else { MIN_FIRST_USUAL_SHARE };
         self.excess.record(is_refused, self.baseline_share.max(min_usual));
         let test_rate = rate.unwrap_or(self.previous_rate).max(MIN_TEST_RATE);
         let is_excessive = self.excess.sum > (FALSE_ALARM_TIME * test_rate).ln();
-        let Period { start: Some(start), sent, accepted, refused, .. } = self.period else { return };
-        let (elapsed, responses) = (now.saturating_duration_since(start), accepted + refused);
+        let Period { start: Some(start), requests, acceptances, refusals, .. } = self.period else { return };
+        let (elapsed, responses) = (now.saturating_duration_since(start), acceptances + refusals);
         let is_over = elapsed >= MAX_PERIOD || elapsed >= PERIOD && responses >= MIN_RESPONSES;
-        if !(is_over || is_excessive && settled.is_some()) {
+        if !(is_over || is_excessive && settled_limit.is_some()) {
             return;
         }
-        let sent_rate = f64::from(sent) / elapsed.as_secs_f64().max(PERIOD.as_secs_f64());
+        let sent_rate = f64::from(requests) / elapsed.as_secs_f64().max(PERIOD.as_secs_f64());
         if is_excessive {
             // A low rate may be due to a stall of this machine, which says nothing about the service.
             let sent_rate = sent_rate.max(self.previous_rate);
-            let attempted = rate.map_or(sent_rate, |rate| if is_over { rate.min(sent_rate) } else { rate });
-            self.decrease(now, attempted, settled);
+            let attempted_rate = rate.map_or(sent_rate, |rate| if is_over { rate.min(sent_rate) } else { rate });
+            self.decrease(now, attempted_rate, settled_limit);
         }
         // Right after a decrease the rate may still be too high: those refusals are of the limit.
-        let is_low_enough = settled.is_some() || self.unsettled_decreases >= MAX_UNSETTLED_DECREASES;
+        let is_low_enough = settled_limit.is_some() || self.unsettled_decreases >= MAX_UNSETTLED_DECREASES;
         if age.map_or(!is_excessive, |age| age < BASELINE_TIME && is_low_enough) {
             let weight = if age.is_none() && self.excess.sum > 0.0 { SUSPECT_WEIGHT } else { 1.0 };
-            self.update_baseline(f64::from(refused), f64::from(responses), weight);
+            self.update_baseline(f64::from(refusals), f64::from(responses), weight);
         }
         if is_over {
             self.previous_rate = if is_excessive { 0.0 } else { sent_rate };

@@ -27,8 +27,8 @@ pub(super) fn evaluate(
     let Ok(to) = from.join(location) else {
         return Redirect::Refused("refused redirect to an invalid address".into());
     };
-    let shown = scrubber.url(&to);
-    let refuse = |reason: String| Redirect::Refused(scrubber.message(format!("refused redirect to {shown}{reason}")));
+    let target = scrubber.url(&to);
+    let refuse = |reason: String| Redirect::Refused(scrubber.message(format!("refused redirect to {target}{reason}")));
     if to.origin() != from.origin() || !to.username().is_empty() || to.password().is_some() {
         return refuse(", which is a different server".into());
     }
@@ -73,8 +73,8 @@ mod tests {
             "https://u:canary@host/",
             "https://[",
         ] {
-            let Redirect::Refused(why) = evaluate(302, location, 0) else { panic!("{location} was followed") };
-            assert!(!why.contains("canary"), "{why}");
+            let Redirect::Refused(reason) = evaluate(302, location, 0) else { panic!("{location} was followed") };
+            assert!(!reason.contains("canary"), "{reason}");
         }
         assert!(matches!(evaluate(302, "/again", MAX_REDIRECTS), Redirect::Refused(_)));
     }

@@ -29,9 +29,9 @@ const MAX_RULES: usize = 100;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ClockOffsets {
     /// As measured from this response; `None` without a usable `Date`.
-    pub(super) measured: Option<i64>,
+    pub(super) measured_ms: Option<i64>,
     /// As applied to the date of the request.
-    pub(super) applied: i64,
+    pub(super) applied_ms: i64,
 }
 
 /// No server rejects a smaller offset (docs/wire.md, "Signature", allows 5 minutes).
@@ -42,24 +42,24 @@ pub(super) const MIN_MEASURABLE_MS: i64 = 1_500;
 impl ClockOffsets {
     /// Whether the date of the request caused this error, and the measured offset can correct it.
     pub(super) fn explains(self, error: &ApiError) -> bool {
-        let off_by = self.measured.map_or(0, |measured| (measured - self.applied).abs());
+        let off_by = self.measured_ms.map_or(0, |offset_ms| (offset_ms - self.applied_ms).abs());
         error.kind == ApiErrorKind::Authentication
             && (off_by >= MIN_SKEW_MS || (off_by >= MIN_MEASURABLE_MS && mentions_date(&error.message)))
     }
 
     /// Describes the measured offset if a server may reject it.
     fn skew(self) -> Option<String> {
-        self.measured.filter(|offset_ms| offset_ms.abs() >= MIN_SKEW_MS).map(describe_skew)
+        self.measured_ms.filter(|offset_ms| offset_ms.abs() >= MIN_SKEW_MS).map(describe_skew)
     }
 
     /// A hint to set the clock, if the date may have caused the error with this message.
     fn hint(self, message: &str) -> Option<String> {
-        let is_skewed = self.measured.is_some_and(|measured| (measured - self.applied).abs() >= MIN_SKEW_MS);
+        let is_skewed = self.measured_ms.is_some_and(|offset_ms| (offset_ms - self.applied_ms).abs() >= MIN_SKEW_MS);
         if !is_skewed && !mentions_date(message) {
             return None;
         }
         Some(match self.skew() {
-            Some(skew) if self.measured.is_some_and(|offset_ms| offset_ms.abs() > clock::MAX_OFFSET_MS) => {
+            Some(skew) if self.measured_ms.is_some_and(|offset_ms| offset_ms.abs() > clock::MAX_OFFSET_MS) => {
                 format!("{skew}, more than the 24 hours that sideline corrects: set this machine's clock")
             }
             Some(skew) => format!("{skew}, and a signature is only valid for 5 minutes: set this machine's clock"),
@@ -222,13 +222,13 @@ pub(super) fn check_json(response: &Response) -> Result<(), Error> {
     // Accept a byte order mark, as Python's `json` does.
     let text = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     let is_html = content_type.to_ascii_lowercase().contains("html");
-    let why = match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+    let reason = match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => "is empty".to_string(),
         Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') if !is_html => return Ok(()),
         Some(_) => format!("starts with {:?}", scrubber.start(body, MAX_BODY_START)),
     };
     let message = scrubber.message(format!(
-        "the response to GET {} is not JSON: its content type is {} and its body {why}",
+        "the response to GET {} is not JSON: its content type is {} and its body {reason}",
         response.url,
         scrubber.id(content_type)
     ));
@@ -282,11 +282,11 @@ mod tests {
             assert_eq!(error.request_id.as_deref(), Some("r-2"), "{key}");
         }
         assert_eq!(error_of(500, r#"{"request":"a","xRequestIdea":"b"}"#).request_id, None);
-        let forged = error_of(500, r#"{"xRequestId":"a\nERROR b\u001b[1m"}"#);
-        assert_eq!(forged.request_id.as_deref(), Some("a\\nERROR b\\x1b[1m"), "one line: it is logged");
-        let mut bare = response(502, "text/html", "<h1>Bad gateway</h1>");
-        bare.request_id = Some("h-1".into());
-        assert_eq!(error(&bare, Auth::Signed, ClockOffsets::default()).request_id.as_deref(), Some("h-1"));
+        let injection = error_of(500, r#"{"xRequestId":"a\nERROR b\u001b[1m"}"#);
+        assert_eq!(injection.request_id.as_deref(), Some("a\\nERROR b\\x1b[1m"), "one line: it is logged");
+        let mut page = response(502, "text/html", "<h1>Bad gateway</h1>");
+        page.request_id = Some("h-1".into());
+        assert_eq!(error(&page, Auth::Signed, ClockOffsets::default()).request_id.as_deref(), Some("h-1"));
     }
 
     #[test]
@@ -325,25 +325,25 @@ mod tests {
 
     #[test]
     fn an_error_for_the_date_names_the_clock_skew() {
-        let dated = r#"{"message":"HMAC signature cannot be verified, a valid date or x-date header is required"}"#;
+        let body = r#"{"message":"HMAC signature cannot be verified, a valid date or x-date header is required"}"#;
         let refusal = |body: &str, offsets| error(&response(401, "application/json", body), Auth::Signed, offsets);
-        let skewed = ClockOffsets { measured: Some(600_000), applied: 0 };
-        let error = refusal(dated, skewed);
-        assert!(skewed.explains(&error));
+        let skew = ClockOffsets { measured_ms: Some(600_000), applied_ms: 0 };
+        let error = refusal(body, skew);
+        assert!(skew.explains(&error));
         assert!(error.hint.contains("10.0 minutes behind"), "{}", error.hint);
         // Without a date in the message, the measured offset explains the error.
-        assert!(skewed.explains(&refusal(r#"{"message":"no"}"#, skewed)));
+        assert!(skew.explains(&refusal(r#"{"message":"no"}"#, skew)));
         // The date was right, so another request would not help.
-        let corrected = ClockOffsets { measured: Some(600_000), applied: 600_000 };
-        assert!(!corrected.explains(&refusal(dated, corrected)));
+        let corrected = ClockOffsets { measured_ms: Some(600_000), applied_ms: 600_000 };
+        assert!(!corrected.explains(&refusal(body, corrected)));
         // Then the secret is probably wrong, but the hint still names the clock.
         let hint = refusal(r#"{"message":"HMAC signature does not match"}"#, corrected).hint;
         assert!(hint.contains("SIDELINE_SECRET") && hint.contains("10.0 minutes behind"), "{hint}");
-        let unknown = ClockOffsets::default();
-        assert!(!unknown.explains(&refusal(dated, unknown)));
-        assert!(refusal(dated, unknown).hint.contains("clock"));
-        let denied = error_of(403, r#"{"status":403,"message":"Restricted resource"}"#);
-        assert!(!skewed.explains(&denied));
+        let no_offsets = ClockOffsets::default();
+        assert!(!no_offsets.explains(&refusal(body, no_offsets)));
+        assert!(refusal(body, no_offsets).hint.contains("clock"));
+        let denial = error_of(403, r#"{"status":403,"message":"Restricted resource"}"#);
+        assert!(!skew.explains(&denial));
     }
 
     #[test]
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn a_clock_off_by_more_than_a_day_must_be_set() {
         let hint = |offset_ms| {
-            let offsets = ClockOffsets { measured: Some(offset_ms), applied: 0 };
+            let offsets = ClockOffsets { measured_ms: Some(offset_ms), applied_ms: 0 };
             error(&response(401, "application/json", r#"{"message":"no"}"#), Auth::Signed, offsets).hint
         };
         let day = clock::MAX_OFFSET_MS;

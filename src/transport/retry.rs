@@ -168,8 +168,8 @@ mod tests {
         assert_eq!(parse_retry_after(" 7 ", noon), Some(seconds(7)));
         assert_eq!(parse_retry_after("Sun, 01 Nov 2026 12:00:09 GMT", noon), Some(seconds(9)));
         assert_eq!(parse_retry_after("Sun, 01 Nov 2026 11:00:00 GMT", noon), Some(Duration::ZERO));
-        for far in ["86401", "18446744073709551615", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"] {
-            assert_eq!(parse_retry_after(far, noon), Some(MAX_RETRY_AFTER), "{far}");
+        for value in ["86401", "18446744073709551615", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"] {
+            assert_eq!(parse_retry_after(value, noon), Some(MAX_RETRY_AFTER), "{value}");
         }
         assert_eq!(parse_retry_after("86399", noon), Some(seconds(86_399)));
         assert_eq!(parse_retry_after("86401", noon), Some(seconds(86_400)), "a day at most");

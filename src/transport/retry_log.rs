@@ -8,18 +8,18 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(super) struct RetryLog {
     last: Option<Instant>,
-    suppressed: u64,
+    suppressed_warnings: u64,
 }
 
 impl RetryLog {
     /// Records a retry. If a warning is due, returns the number of retries that had none since the last warning.
     pub(super) fn record(&mut self, now: Instant) -> Option<u64> {
         if self.last.is_some_and(|last| now.saturating_duration_since(last) < WARNING_INTERVAL) {
-            self.suppressed += 1;
+            self.suppressed_warnings += 1;
             return None;
         }
         self.last = Some(now);
-        Some(std::mem::take(&mut self.suppressed))
+        Some(std::mem::take(&mut self.suppressed_warnings))
     }
 }
 

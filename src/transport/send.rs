@@ -67,7 +67,7 @@ enum AttemptOutcome {
     Failed(FailedAttempt),
 }
 
-/// A response, or why there is none.
+/// The response of an attempt, or its error.
 type AttemptResult = std::result::Result<(Response, ClockOffsets), AttemptError>;
 
 struct FailedAttempt {
@@ -88,7 +88,7 @@ impl FailedAttempt {
 struct RetryContext<'a> {
     shared: &'a Shared,
     request: &'a Request,
-    authenticated: AuthenticatedRequest,
+    authenticated_request: AuthenticatedRequest,
     client: HttpClient,
     display_url: Scrubbed,
     purpose: Purpose<'a>,
@@ -99,7 +99,7 @@ struct RetryContext<'a> {
     state: RetryState,
     is_clock_corrected: bool,
     last_error: Option<Scrubbed>,
-    started: Option<Instant>,
+    start: Option<Instant>,
     deadline: Instant,
 }
 
@@ -112,18 +112,18 @@ impl<'a> RetryContext<'a> {
         trace: &'a Trace,
     ) -> Result<Self> {
         let scrubber = &shared.scrubber;
-        let authenticated =
+        let authenticated_request =
             AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrub(scrubber))?;
         // The timeouts of a call are not those of a stream.
         let limits = limits.filter(|_| matches!(purpose, Purpose::Call(_)));
-        let client = shared.client(request.auth, &authenticated.url, limits)?;
+        let client = shared.client(request.auth, &authenticated_request.url, limits)?;
         let total = limits.map_or(shared.config.timeouts.total, |limits| limits.total);
         let max_retries = if matches!(purpose, Purpose::GameState) { 0 } else { shared.config.max_retries };
         Ok(Self {
             shared,
             request,
-            display_url: scrubber.url(&authenticated.url),
-            authenticated,
+            display_url: scrubber.url(&authenticated_request.url),
+            authenticated_request,
             client,
             purpose,
             trace,
@@ -133,7 +133,7 @@ impl<'a> RetryContext<'a> {
             state: RetryState::default(),
             is_clock_corrected: false,
             last_error: None,
-            started: None,
+            start: None,
             deadline: Instant::now() + total,
         })
     }
@@ -142,12 +142,12 @@ impl<'a> RetryContext<'a> {
     async fn attempt(&mut self) -> Result<AttemptOutcome> {
         let permit = self.queue().await;
         let start = Instant::now();
-        self.started.get_or_insert(start);
+        self.start.get_or_insert(start);
         self.attempts += 1;
         if let Some(counter) = self.counter() {
             counter.record_attempt();
         }
-        let span = self.trace.attempt(&self.authenticated.url, &self.display_url, self.attempts - 1);
+        let span = self.trace.attempt(&self.authenticated_request.url, &self.display_url, self.attempts - 1);
         let outcome = self.attempt_from(start, permit, &span).await;
         match &outcome {
             Ok(AttemptOutcome::Failed(FailedAttempt { error, .. })) | Err(error) => span.record_error(error),
@@ -168,19 +168,19 @@ impl<'a> RetryContext<'a> {
             _ => None,
         };
         drop(permit);
-        let (took, attempts, display_url) = (start.elapsed(), self.attempts, &self.display_url);
+        let (duration, attempts, display_url) = (start.elapsed(), self.attempts, &self.display_url);
         let Ok(attempt) = attempt else { return Ok(AttemptOutcome::Failed(self.timeout(silence_limit))) };
         match attempt? {
             Err(error) if error.kind == FailureKind::Preempted => Ok(AttemptOutcome::SendAgain),
             Err(error) => {
                 let message = error.message(&self.shared.scrubber);
-                log::debug!("GET {display_url}: {message} (attempt {attempts}, {took:.1?})");
+                log::debug!("GET {display_url}: {message} (attempt {attempts}, {duration:.1?})");
                 let (kind, error) = (error.kind, error.into_error(&self.shared.scrubber, self.context()));
                 Ok(AttemptOutcome::Failed(FailedAttempt { kind, error, document: None }))
             }
             Ok((response, offsets)) => {
                 span.record_status(response.status);
-                log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", response.url, response.status);
+                log::debug!("GET {}: {} (attempt {attempts}, {duration:.1?})", response.url, response.status);
                 if response.status == 200 && document_status.is_none() {
                     return Ok(AttemptOutcome::Response(self.accept(response, lease)));
                 }
@@ -192,7 +192,7 @@ impl<'a> RetryContext<'a> {
     /// Sends the request, with its redirects, and reads the response.
     async fn exchange(&self, lease: &Lease, span: &Trace) -> Result<AttemptResult> {
         let shared = self.shared;
-        let mut hops = Hops::new(shared, &self.authenticated);
+        let mut hops = Hops::new(shared, &self.authenticated_request);
         let Exchange { response, url, redirect_refusal, offsets } = loop {
             let mut request = hops.sign(shared.clock_offset_ms.load(Ordering::Relaxed))?;
             span.propagate(request.headers_mut());
@@ -204,13 +204,13 @@ impl<'a> RetryContext<'a> {
                 break exchange;
             }
         };
-        let is_redirected = url != self.authenticated.url;
+        let is_redirected = url != self.authenticated_request.url;
         let url = if is_redirected { shared.scrubber.url(url) } else { self.display_url.clone() };
         let (scrubber, error_timeout) = (&shared.scrubber, attempt::ERROR_BODY_TIMEOUT);
-        let received = attempt::receive(shared, response, lease, scrubber, url, error_timeout).await;
-        Ok(received.map(|received| {
+        let result = attempt::receive(shared, response, lease, scrubber, url, error_timeout).await;
+        Ok(result.map(|response| {
             let (attempts, elapsed) = (self.attempts, self.elapsed());
-            (Response { redirect_refusal, attempts, elapsed, ..received }, offsets)
+            (Response { redirect_refusal, attempts, elapsed, ..response }, offsets)
         }))
     }
 
@@ -227,16 +227,16 @@ impl<'a> RetryContext<'a> {
     }
 
     /// Tells the limiter how the service responded. Returns the status that the body of a 200 reports, if it is an error.
-    fn record_response(&self, received: &Response, permit: &Permit<'_>) -> Option<u16> {
-        self.shared.reached.store(true, Ordering::Relaxed);
-        let document_status = match received.status {
-            200 => response::error_document_status(received, self.request),
+    fn record_response(&self, response: &Response, permit: &Permit<'_>) -> Option<u16> {
+        self.shared.is_reached.store(true, Ordering::Relaxed);
+        let document_status = match response.status {
+            200 => response::error_document_status(response, self.request),
             _ => None,
         };
-        match document_status.unwrap_or(received.status) {
+        match document_status.unwrap_or(response.status) {
             // A delay beyond the deadline fails this request, but must not delay others.
             429 => {
-                let retry_after = received.retry_after();
+                let retry_after = response.retry_after();
                 permit.record_refused(retry_after.filter(|delay| *delay < self.remaining()));
             }
             _ => permit.record_accepted(),
@@ -244,7 +244,7 @@ impl<'a> RetryContext<'a> {
         document_status
     }
 
-    /// Nothing came in time. Nothing follows either: the deadline is over, or the stream is told that it is silent.
+    /// No response came in time. No retry follows: the deadline is over, or the stream reports the silence.
     fn timeout(&mut self, silence_limit: Option<Duration>) -> FailedAttempt {
         let error = match silence_limit {
             Some(limit) => {
@@ -256,25 +256,25 @@ impl<'a> RetryContext<'a> {
         FailedAttempt { kind: FailureKind::Permanent, error, document: None }
     }
 
-    /// A response of status 200. If its body is not JSON, it says so.
-    fn accept(&self, received: Response, lease: Arc<Lease>) -> Response {
+    /// Completes a response of status 200: its `refusal` is set if its body is not JSON.
+    fn accept(&self, response: Response, lease: Arc<Lease>) -> Response {
         if let Some(counter) = self.counter() {
             counter.record_response();
         }
         // A token may be plain text, which no error may quote.
         let refusal = match self.request.operation {
             operation::SUBSCRIPTION_TOKEN => None,
-            _ => response::check_json(&received).err().map(Box::new),
+            _ => response::check_json(&response).err().map(Box::new),
         };
-        Response { refusal, lease: Some(lease), ..received }
+        Response { refusal, lease: Some(lease), ..response }
     }
 
     /// An error of the service, by its status or by the body of a 200.
-    fn refuse(&mut self, received: Response, document_status: Option<u16>, offsets: ClockOffsets) -> AttemptOutcome {
+    fn refuse(&mut self, response: Response, document_status: Option<u16>, offsets: ClockOffsets) -> AttemptOutcome {
         let auth = self.request.auth;
         let error = match document_status {
-            Some(status) => response::document_error(&received, status, auth, offsets),
-            None => response::error(&received, auth, offsets),
+            Some(status) => response::document_error(&response, status, auth, offsets),
+            None => response::error(&response, auth, offsets),
         };
         // The request is sent again with the right date. This does not count as a retry.
         if auth.scheme().is_dated
@@ -285,8 +285,8 @@ impl<'a> RetryContext<'a> {
             self.is_clock_corrected = true;
             return AttemptOutcome::SendAgain;
         }
-        let kind = FailureKind::Status(document_status.unwrap_or(received.status), error.retry_after);
-        let document = document_status.map(|_| received);
+        let kind = FailureKind::Status(document_status.unwrap_or(response.status), error.retry_after);
+        let document = document_status.map(|_| response);
         AttemptOutcome::Failed(FailedAttempt { kind, error: Error::Api(Box::new(error)), document })
     }
 
@@ -319,7 +319,7 @@ impl<'a> RetryContext<'a> {
     }
 
     fn elapsed(&self) -> Duration {
-        self.started.map_or(Duration::ZERO, |started| started.elapsed())
+        self.start.map_or(Duration::ZERO, |start| start.elapsed())
     }
 
     fn context(&self) -> RequestContext {
@@ -334,7 +334,7 @@ pub(crate) fn no_response(limit: Duration) -> Scrubbed {
 
 /// Learns the measured clock offset. Returns whether there is one to learn.
 fn learn_offset(shared: &Shared, offsets: ClockOffsets) -> bool {
-    let Some(offset_ms) = offsets.measured.filter(|ms| clock::can_be_learned(*ms)) else { return false };
+    let Some(offset_ms) = offsets.measured_ms.filter(|ms| clock::can_be_learned(*ms)) else { return false };
     let previous_ms = shared.clock_offset_ms.swap(offset_ms, Ordering::Relaxed);
     // Warn once, even if many concurrent requests are refused.
     if (offset_ms - previous_ms).abs() >= response::MIN_MEASURABLE_MS {

@@ -107,15 +107,15 @@ impl Connection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Wake,
-    Arrive { sent: Duration, back: Duration, retries: u32 },
-    Respond { sent: Duration, is_accepted: bool, retries: u32 },
+    Arrive { sent_at: Duration, back: Duration, retries: u32 },
+    Respond { sent_at: Duration, is_accepted: bool, retries: u32 },
     Retry { retries: u32 },
 }
 
 #[derive(Debug, Default)]
 struct Run {
-    accepted: Vec<f64>,
-    refused: Vec<f64>,
+    acceptances: Vec<f64>,
+    refusals: Vec<f64>,
     failed: usize,
     seconds: f64,
 }
@@ -160,25 +160,25 @@ impl Run {
             match step {
                 Step::Wake => wake = None,
                 Step::Retry { retries } => waiting.push_back(retries),
-                Step::Arrive { sent, back, retries } => {
+                Step::Arrive { sent_at, back, retries } => {
                     let is_accepted = state.accepts(seconds, &mut random);
-                    push(back, Step::Respond { sent, is_accepted, retries });
+                    push(back, Step::Respond { sent_at, is_accepted, retries });
                 }
-                Step::Respond { sent, is_accepted, retries } => {
+                Step::Respond { sent_at, is_accepted, retries } => {
                     if let SendStrategy::Limited(limiter) = &mut strategy {
                         match is_accepted {
-                            true => limiter.record_accepted(start + sent, start + now),
-                            false => limiter.record_refused(start + sent, start + now, None),
+                            true => limiter.record_accepted(start + sent_at, start + now),
+                            false => limiter.record_refused(start + sent_at, start + now, None),
                         }
                     }
-                    let log = if is_accepted { &mut run.accepted } else { &mut run.refused };
+                    let log = if is_accepted { &mut run.acceptances } else { &mut run.refusals };
                     log.push(seconds);
                     let retry_state = RetryState { retries, has_retried_500: false };
                     let jitter = random.next();
                     let delay = match strategy {
                         SendStrategy::Limited(_) => {
-                            let refused = FailureKind::Status(429, None);
-                            retry::delay(refused, retry_state, MAX_RETRIES, Duration::from_secs(120), jitter)
+                            let kind = FailureKind::Status(429, None);
+                            retry::delay(kind, retry_state, MAX_RETRIES, Duration::from_secs(120), jitter)
                         }
                         SendStrategy::Backoff => {
                             (retries < MAX_RETRIES).then(|| (500 * MS * 2_u32.pow(retries)).mul_f64(jitter))
@@ -209,28 +209,28 @@ impl Run {
                 }
                 let retries = waiting.pop_front().unwrap();
                 let latency = connection.latency(seconds, &mut random);
-                push(now + latency, Step::Arrive { sent: now, back: now + 2 * latency, retries });
+                push(now + latency, Step::Arrive { sent_at: now, back: now + 2 * latency, retries });
             }
         }
         run
     }
 
-    fn limited(policy: Policy, seconds: u64) -> Self {
+    fn with_limiter(policy: Policy, seconds: u64) -> Self {
         Self::new(SendStrategy::Limited(RateLimiter::new(None)), policy, seconds)
     }
 
     /// Accepted requests per second, and the refused share, after `from` seconds.
     fn after(&self, from: f64) -> (f64, f64) {
         let count = |times: &[f64]| times.iter().filter(|time| **time >= from).count() as f64;
-        let (accepted, refused) = (count(&self.accepted), count(&self.refused));
-        (accepted / (self.seconds - from), refused / (accepted + refused))
+        let (acceptances, refusals) = (count(&self.acceptances), count(&self.refusals));
+        (acceptances / (self.seconds - from), refusals / (acceptances + refusals))
     }
 
     /// Seconds from the last refusal until 90 % of `rate` is accepted; `None`: never.
     fn recovery(&self, rate: f64) -> Option<f64> {
-        let last = self.refused.last().copied()?;
+        let last = self.refusals.last().copied()?;
         let is_full = |from: f64| {
-            let within = self.accepted.iter().filter(|time| (from..from + 0.5).contains(*time)).count();
+            let within = self.acceptances.iter().filter(|time| (from..from + 0.5).contains(*time)).count();
             within as f64 >= 0.9 * rate * 0.5
         };
         (0..)
@@ -247,7 +247,7 @@ fn unlimited_rate() -> f64 {
 
 #[test]
 fn without_refusals_there_is_no_limit() {
-    let run = Run::limited(Policy::AcceptAll, 5);
+    let run = Run::with_limiter(Policy::AcceptAll, 5);
     assert_eq!((run.after(0.0).0, run.failed), (unlimited_rate(), 0));
 }
 
@@ -255,8 +255,8 @@ fn without_refusals_there_is_no_limit() {
 fn random_refusals_cost_at_most_half_of_the_throughput() {
     for share in [0.01, 0.05] {
         for seed in 1..5 {
-            let limited = SendStrategy::Limited(RateLimiter::new(None));
-            let rate = Run::with_workers(limited, Policy::Random(share), 20, MAX_CONCURRENCY, seed).after(0.0).0;
+            let strategy = SendStrategy::Limited(RateLimiter::new(None));
+            let rate = Run::with_workers(strategy, Policy::Random(share), 20, MAX_CONCURRENCY, seed).after(0.0).0;
             let by_backoff =
                 Run::with_workers(SendStrategy::Backoff, Policy::Random(share), 20, MAX_CONCURRENCY, seed).after(0.0).0;
             println!(
@@ -277,11 +277,11 @@ fn random_refusals_cost_at_most_half_of_the_throughput_of_a_slow_service_and_a_l
                 let connection = Connection { trip: trip * MS, is_noisy: true };
                 Run::with_connection(connection, strategy, policy, 20, MAX_CONCURRENCY, seed).after(0.0).0
             };
-            let unlimited = rate(SendStrategy::Backoff, Policy::AcceptAll);
-            let limited = rate(SendStrategy::Limited(RateLimiter::new(None)), Policy::Random(0.05));
+            let max_rate = rate(SendStrategy::Backoff, Policy::AcceptAll);
+            let by_limiter = rate(SendStrategy::Limited(RateLimiter::new(None)), Policy::Random(0.05));
             let by_backoff = rate(SendStrategy::Backoff, Policy::Random(0.05));
-            println!("{trip} ms: {:.2} of unlimited; by backoff {:.2}", limited / unlimited, by_backoff / unlimited);
-            assert!(limited > 0.5 * unlimited && limited > 0.5 * by_backoff, "{trip}: {limited} {unlimited}");
+            println!("{trip} ms: {:.2} of unlimited; by backoff {:.2}", by_limiter / max_rate, by_backoff / max_rate);
+            assert!(by_limiter > 0.5 * max_rate && by_limiter > 0.5 * by_backoff, "{trip}: {by_limiter} {max_rate}");
         }
     }
 }
@@ -293,11 +293,11 @@ fn random_refusals_do_not_lower_the_rate_step_by_step() {
         for seed in 1..9 {
             let connection = Connection { trip: trip * MS, is_noisy: false };
             let run = |strategy| Run::with_connection(connection, strategy, Policy::Random(0.05), 60, workers, seed);
-            let limited = run(SendStrategy::Limited(RateLimiter::new(None)));
+            let limiter_run = run(SendStrategy::Limited(RateLimiter::new(None)));
             let by_backoff = run(SendStrategy::Backoff).after(0.0).0;
             for from in (4..52).step_by(8).map(f64::from) {
-                let accepted = limited.accepted.iter().filter(|time| (from..from + 8.0).contains(*time)).count();
-                let rate = accepted as f64 / 8.0;
+                let count = limiter_run.acceptances.iter().filter(|time| (from..from + 8.0).contains(*time)).count();
+                let rate = count as f64 / 8.0;
                 assert!(rate > 0.5 * by_backoff, "{trip} ms, {workers} workers, {seed}, {from} s: {rate} {by_backoff}");
             }
         }
@@ -307,49 +307,52 @@ fn random_refusals_do_not_lower_the_rate_step_by_step() {
 #[test]
 fn a_token_bucket_is_used_fully_with_few_refusals() {
     for burst in [2.0, 5.0, 10.0, 40.0] {
-        let run = Run::limited(Policy::Bucket { rate: 40.0, burst, other: 0.0 }, 75);
-        let (rate, refused) = run.after(15.0);
-        println!("bucket of 40/s, {burst}: {rate:.1}/s, {:.2} % refused, {} failed", 100.0 * refused, run.failed);
-        assert!((36.0..=44.0).contains(&rate) && refused < 0.02, "{burst}: {rate} {refused}");
+        let run = Run::with_limiter(Policy::Bucket { rate: 40.0, burst, other: 0.0 }, 75);
+        let (rate, refused_share) = run.after(15.0);
+        println!("bucket of 40/s, {burst}: {rate:.1}/s, {:.2} % refused, {} failed", 100.0 * refused_share, run.failed);
+        assert!((36.0..=44.0).contains(&rate) && refused_share < 0.02, "{burst}: {rate} {refused_share}");
     }
     for (rate, burst) in [(2.0, 2.0), (5.0, 5.0), (10.0, 5.0), (20.0, 5.0), (100.0, 20.0), (150.0, 10.0), (400.0, 60.0)]
     {
-        let run = Run::limited(Policy::Bucket { rate, burst, other: 0.0 }, 60);
-        let (accepted, refused) = run.after(15.0);
+        let run = Run::with_limiter(Policy::Bucket { rate, burst, other: 0.0 }, 60);
+        let (accepted_rate, refused_share) = run.after(15.0);
         println!(
-            "bucket of {rate}/s, {burst}: {accepted:.1}/s, {:.2} % refused, {} failed",
-            100.0 * refused,
+            "bucket of {rate}/s, {burst}: {accepted_rate:.1}/s, {:.2} % refused, {} failed",
+            100.0 * refused_share,
             run.failed
         );
-        assert!(accepted > 0.75 * rate && (refused < 0.02 || rate < 40.0), "{rate}, {burst}: {accepted} {refused}");
+        assert!(
+            accepted_rate > 0.75 * rate && (refused_share < 0.02 || rate < 40.0),
+            "{rate}, {burst}: {accepted_rate} {refused_share}"
+        );
     }
 }
 
 #[test]
 fn a_shared_token_bucket_is_shared() {
     for other in [10.0, 20.0] {
-        let run = Run::limited(Policy::Bucket { rate: 40.0, burst: 5.0, other }, 75);
-        let (rate, refused) = run.after(15.0);
-        println!("shared with {other}/s: {rate:.1}/s, {:.2} % refused, {} failed", 100.0 * refused, run.failed);
-        assert!(rate > 0.75 * (40.0 - other) && rate < 32.0 && refused < 0.1, "{other}: {rate} {refused}");
+        let run = Run::with_limiter(Policy::Bucket { rate: 40.0, burst: 5.0, other }, 75);
+        let (rate, refused_share) = run.after(15.0);
+        println!("shared with {other}/s: {rate:.1}/s, {:.2} % refused, {} failed", 100.0 * refused_share, run.failed);
+        assert!(rate > 0.75 * (40.0 - other) && rate < 32.0 && refused_share < 0.1, "{other}: {rate} {refused_share}");
     }
 }
 
 #[test]
 fn the_rate_recovers_within_ten_seconds_of_the_last_refusal() {
     for (from, to) in [(2.0, 3.0), (2.0, 7.0), (0.0, 10.0), (2.0, 32.0)] {
-        let run = Run::limited(Policy::Storm(from, to), to as u64 + 15);
+        let run = Run::with_limiter(Policy::Storm(from, to), to as u64 + 15);
         let recovery = run.recovery(unlimited_rate());
         println!(
             "storm {from}-{to}: full speed after {recovery:?}, {} refused, {} failed",
-            run.refused.len(),
+            run.refusals.len(),
             run.failed
         );
         assert!(recovery.is_some_and(|seconds| seconds < 10.0));
     }
     for (count, after, workers) in [(8, 0, 16), (8, 1000, 16), (8, 0, 1), (8, 30, 1), (40, 0, 16)] {
-        let limited = SendStrategy::Limited(RateLimiter::new(None));
-        let run = Run::with_workers(limited, Policy::Consecutive(count, after), 60, workers, 3);
+        let strategy = SendStrategy::Limited(RateLimiter::new(None));
+        let run = Run::with_workers(strategy, Policy::Consecutive(count, after), 60, workers, 3);
         let recovery = run.recovery(unlimited_rate() * workers as f64 / 16.0);
         println!("{count} in a row after {after}, {workers} workers: full speed after {recovery:?}");
         assert!(recovery.is_some_and(|seconds| seconds < 10.0));
@@ -394,19 +397,19 @@ fn late_timers_do_not_lower_the_users_limit() {
 
 #[test]
 fn a_period_ends_once_enough_responses_are_there() {
-    for (accepted, refused) in [(MIN_RESPONSES, 0), (MIN_RESPONSES - 1, 1)] {
+    for (acceptances, refusals) in [(MIN_RESPONSES, 0), (MIN_RESPONSES - 1, 1)] {
         let (mut limiter, start) = (RateLimiter::new(None), Instant::now());
-        for _ in 0..accepted + refused {
+        for _ in 0..acceptances + refusals {
             limiter.record_sent(start);
         }
-        for _ in 0..refused {
+        for _ in 0..refusals {
             limiter.record_refused(start, start + PERIOD / 2, None);
         }
-        for count in 1..=accepted {
-            assert_eq!((limiter.period.accepted, limiter.period.refused), (count - 1, refused));
+        for count in 1..=acceptances {
+            assert_eq!((limiter.period.acceptances, limiter.period.refusals), (count - 1, refusals));
             limiter.record_accepted(start, start + PERIOD);
         }
-        assert_eq!((limiter.period.accepted, limiter.period.refused), (0, 0));
+        assert_eq!((limiter.period.acceptances, limiter.period.refusals), (0, 0));
     }
 }
 
@@ -414,15 +417,15 @@ fn a_period_ends_once_enough_responses_are_there() {
 #[test]
 fn old_refusals_do_not_slow_down_new_requests() {
     // In a period that did not end, and in one that ended with less than it takes.
-    for (accepted, refused, time) in [(0, 6, 50), (0, 60, 50), (5, 5, 120)] {
+    for (acceptances, refusals, time) in [(0, 6, 50), (0, 60, 50), (5, 5, 120)] {
         let (mut limiter, start) = (RateLimiter::new(None), Instant::now());
-        for _ in 0..accepted + refused {
+        for _ in 0..acceptances + refusals {
             limiter.record_sent(start);
         }
-        for _ in 0..accepted {
+        for _ in 0..acceptances {
             limiter.record_accepted(start, start + 20 * MS);
         }
-        for _ in 0..refused {
+        for _ in 0..refusals {
             limiter.record_refused(start, start + time * MS, None);
         }
         let later = start + Duration::from_secs(60);
@@ -437,6 +440,6 @@ fn old_refusals_do_not_slow_down_new_requests() {
             limiter.record_accepted(later, now);
         }
         limiter.record_sent(now);
-        assert_eq!(limiter.earliest_send(now), now, "{accepted}, {refused}");
+        assert_eq!(limiter.earliest_send(now), now, "{acceptances}, {refusals}");
     }
 }
