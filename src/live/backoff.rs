@@ -45,13 +45,13 @@ impl Backoff {
     /// The wait after a failed attempt, or a connection that was lost at once. `jitter` is in 0..1.
     pub(super) fn after_failure(&mut self, jitter: f64) -> Duration {
         let factor = 2_u32.saturating_pow(self.failed_attempts);
-        let grown = match self.failed_attempts {
+        let wait = match self.failed_attempts {
             0 => self.retry_wait,
             _ => self.retry_wait.max(MIN_STEP).saturating_mul(factor).min(self.max_wait),
         };
         self.failed_attempts = self.failed_attempts.saturating_add(1);
         // Up to a fifth later, never earlier: clients that were cut off together do not all reconnect at once.
-        grown.saturating_add(grown.mul_f64(jitter.clamp(0.0, 1.0) / 5.0))
+        wait.saturating_add(wait.mul_f64(jitter.clamp(0.0, 1.0) / 5.0))
     }
 
     /// The wait after losing a connection that was up for `uptime`.

@@ -60,7 +60,8 @@ pub enum Taken {
 #[derive(Debug)]
 pub struct Buffer {
     inner: Mutex<BufferState>,
-    room: Notify,
+    /// Wakes pushers that wait for room.
+    pushers: Notify,
     pub(super) options: StreamOptions,
 }
 
@@ -81,7 +82,7 @@ impl Buffer {
     pub fn new(options: &StreamOptions) -> Self {
         let queue = Queue::new(options.buffer, options.max_buffer_bytes);
         let inner = BufferState { queue, ..BufferState::default() };
-        Buffer { inner: Mutex::new(inner), room: Notify::new(), options: options.clone() }
+        Buffer { inner: Mutex::new(inner), pushers: Notify::new(), options: options.clone() }
     }
 
     fn inner(&self) -> MutexGuard<'_, BufferState> {
@@ -96,17 +97,17 @@ impl Buffer {
     /// Pushes items in order, with one lock and one wake-up for all that fit.
     pub(crate) async fn push_all(&self, mut items: VecDeque<Item>) {
         loop {
-            let room = self.room();
+            let notification = self.room();
             if self.try_push(&mut items) {
                 return;
             }
-            room.await;
+            notification.await;
         }
     }
 
     /// Resolves when there is room for an item that `try_push` leaves over after this call.
     pub(crate) fn room(&self) -> Notified<'_> {
-        self.room.notified()
+        self.pushers.notified()
     }
 
     /// Pushes the items that fit; returns whether those were all. Notices always fit.
@@ -117,14 +118,14 @@ impl Buffer {
             && let Some(item) = items.pop_front()
         {
             inner.count(&item);
-            if !self.keeps(&inner, &item) {
+            if !self.should_keep(&inner, &item) {
                 continue;
             }
             if matches!(item, Item::Update(_)) {
                 self.make_room(&mut inner, item.size());
             }
-            let merged = inner.queue.push(item);
-            inner.close_gaps(merged);
+            let merged_gaps = inner.queue.push(item);
+            inner.close_gaps(merged_gaps);
         }
         let is_done = inner.end.is_some() || items.is_empty();
         inner.is_pusher_waiting |= !is_done;
@@ -156,7 +157,7 @@ impl Buffer {
         }
     }
 
-    fn keeps(&self, inner: &BufferState, item: &Item) -> bool {
+    fn should_keep(&self, inner: &BufferState, item: &Item) -> bool {
         let is_first_quiet = self.options.first_quiet && inner.counts.updates == 0;
         match item {
             Item::Update(_) => true,
@@ -185,7 +186,7 @@ impl Buffer {
                 let wakes_pusher = has_room && std::mem::take(&mut inner.is_pusher_waiting);
                 drop(inner);
                 if wakes_pusher {
-                    self.room.notify_waiters();
+                    self.pushers.notify_waiters();
                 }
                 Taken::Item(item)
             }
@@ -259,7 +260,7 @@ impl Buffer {
         inner.end.get_or_insert(error);
         inner.state = ConnectionState::Closed;
         self.wake(inner);
-        self.room.notify_waiters();
+        self.pushers.notify_waiters();
     }
 
     /// Ends the stream and discards the buffered items.
@@ -298,8 +299,8 @@ impl Buffer {
     }
 
     /// Counts open gaps that became part of others.
-    pub(crate) fn count_merged_gaps(&self, merged: u64) {
-        self.inner().close_gaps(merged);
+    pub(crate) fn count_merged_gaps(&self, merged_gaps: u64) {
+        self.inner().close_gaps(merged_gaps);
     }
 
     pub fn counts(&self) -> StreamCounts {

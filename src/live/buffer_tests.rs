@@ -41,7 +41,7 @@ fn buffer(capacity: usize, overflow: Overflow, notices: bool) -> Buffer {
     Buffer::new(&StreamOptions { buffer: capacity, overflow, notices, ..StreamOptions::default() })
 }
 
-fn filled(overflow: Overflow, notices: bool, one_by_one: bool) -> Buffer {
+fn full_buffer(overflow: Overflow, notices: bool, one_by_one: bool) -> Buffer {
     let buffer = buffer(3, overflow, notices);
     let items = [update(1), notice(), update(2), update(3), update(4), update(5)];
     if one_by_one {
@@ -57,13 +57,13 @@ fn filled(overflow: Overflow, notices: bool, one_by_one: bool) -> Buffer {
 #[test]
 fn a_full_buffer_blocks_or_drops_by_its_policy() {
     for one_by_one in [true, false] {
-        assert_eq!(numbers(&filled(Overflow::Block, true, one_by_one)), [Some(1), None, Some(2)]);
-        let dropped = filled(Overflow::DropOldest, true, one_by_one);
+        assert_eq!(numbers(&full_buffer(Overflow::Block, true, one_by_one)), [Some(1), None, Some(2)]);
+        let dropped = full_buffer(Overflow::DropOldest, true, one_by_one);
         assert_eq!(dropped.counts().dropped, 2);
         assert_eq!(dropped.counts().gaps, 2);
         // A gap for 1, the notice, a gap for 2.
         assert_eq!(numbers(&dropped), [None, None, None, Some(3), Some(4), Some(5)]);
-        let latest = filled(Overflow::Latest, false, one_by_one);
+        let latest = full_buffer(Overflow::Latest, false, one_by_one);
         assert_eq!((latest.counts().dropped, latest.counts().updates), (4, 5));
         assert_eq!(numbers(&latest), [Some(5)]);
     }
@@ -133,20 +133,20 @@ async fn a_cancelled_wait_takes_nothing() {
 #[tokio::test]
 async fn a_blocked_push_continues_when_there_is_room_and_at_the_end() {
     let buffer = Arc::new(buffer(2, Overflow::Block, true));
-    let pushed = buffer.clone();
+    let sink = buffer.clone();
     let task = tokio::spawn(async move {
         for n in (0..1000).step_by(10) {
-            pushed.push_all((n..n + 10).map(update).collect()).await;
+            sink.push_all((n..n + 10).map(update).collect()).await;
         }
     });
-    let mut taken = Vec::new();
-    while taken.len() < 500 {
+    let mut taken_numbers = Vec::new();
+    while taken_numbers.len() < 500 {
         buffer.ready().await;
-        taken.extend(numbers(&buffer));
+        taken_numbers.extend(numbers(&buffer));
     }
     buffer.close();
     tokio::time::timeout(Duration::from_secs(5), task).await.unwrap().unwrap();
-    assert_eq!(taken, (0..taken.len() as i64).map(Some).collect::<Vec<_>>());
+    assert_eq!(taken_numbers, (0..taken_numbers.len() as i64).map(Some).collect::<Vec<_>>());
     assert!(matches!(buffer.take(), Taken::Ended(None)));
 }
 
@@ -159,13 +159,13 @@ fn a_waker_is_called_once_per_registration_and_never_after_its_removal() {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
-    let (count, removed) = (Arc::new(WakeCount::default()), Arc::new(WakeCount::default()));
+    let (count, other_count) = (Arc::new(WakeCount::default()), Arc::new(WakeCount::default()));
     let buffer = buffer(3, Overflow::Block, false);
-    for waker in [&count, &removed].map(|count| Waker::from(count.clone())) {
+    for waker in [&count, &other_count].map(|count| Waker::from(count.clone())) {
         assert!(buffer.poll_ready(&waker).is_pending());
     }
-    buffer.remove_waker(&Waker::from(removed.clone()));
-    assert_eq!(Arc::strong_count(&removed), 1);
+    buffer.remove_waker(&Waker::from(other_count.clone()));
+    assert_eq!(Arc::strong_count(&other_count), 1);
     push(&buffer, [notice()]);
     assert_eq!(count.0.load(Ordering::Relaxed), 0, "a discarded notice is no item");
     push(&buffer, [update(1)]);
@@ -175,7 +175,7 @@ fn a_waker_is_called_once_per_registration_and_never_after_its_removal() {
     numbers(&buffer);
     assert!(buffer.poll_ready(&Waker::from(count.clone())).is_pending());
     buffer.end(None);
-    assert_eq!((count.0.load(Ordering::Relaxed), removed.0.load(Ordering::Relaxed)), (2, 0));
+    assert_eq!((count.0.load(Ordering::Relaxed), other_count.0.load(Ordering::Relaxed)), (2, 0));
 }
 
 #[test]
@@ -270,10 +270,10 @@ fn gaps_are_open_until_they_are_closed_or_final() {
     for _ in 0..100 {
         push(&buffer, [Item::Notice(cut(false))]);
     }
-    let taken = std::iter::from_fn(|| match buffer.take() {
+    let items = std::iter::from_fn(|| match buffer.take() {
         Taken::Item(item) => Some(item),
         _ => None,
     });
-    let gaps = taken.filter(|item| matches!(item, Item::Notice(Notice::Gap { is_final: false, .. }))).count();
+    let gaps = items.filter(|item| matches!(item, Item::Notice(Notice::Gap { is_final: false, .. }))).count();
     assert_eq!(open(), (103, gaps as u64 - 2), "all but the first two, which were closed or final");
 }

@@ -66,10 +66,10 @@ impl Connector for EventStreamConnector {
     ) -> Result<(EventStreamConnection, Option<Scrubbed>), StreamOpenError> {
         let (id, mut resume_failure) = match self.sendable_id() {
             Ok(id) => (id.to_owned(), None),
-            Err(why) => (String::new(), Some(why)),
+            Err(reason) => (String::new(), Some(reason)),
         };
-        let mut opened = transport.open_event_stream(&self.request, &id, self.silence_limit).await;
-        let refusal = opened.as_ref().err().filter(|failure| !id.is_empty() && refuses_position(failure.status));
+        let mut result = transport.open_event_stream(&self.request, &id, self.silence_limit).await;
+        let refusal = result.as_ref().err().filter(|failure| !id.is_empty() && refuses_position(failure.status));
         self.refusals = refusal.map_or(0, |_| self.refusals + 1);
         // One odd status says nothing about the id.
         if self.refusals == MAX_REFUSALS {
@@ -77,9 +77,9 @@ impl Connector for EventStreamConnector {
             resume_failure = Some(Scrubbed::local(format!(
                 "the service refused the last event id twice (status {status}): it was asked without it"
             )));
-            opened = transport.open_event_stream(&self.request, "", self.silence_limit).await;
+            result = transport.open_event_stream(&self.request, "", self.silence_limit).await;
         }
-        let response = opened?;
+        let response = result?;
         self.refusals = 0;
         // An id that was not sent is dropped; the next one comes from the service.
         let last_event_id = if resume_failure.is_some() { "".into() } else { self.last_event_id.clone() };
@@ -120,15 +120,15 @@ impl EventStreamConnection {
         self.unreported_bytes += chunk.len();
         let received_at = machine::now();
         let limit = self.decoder.limit;
-        let fed = self.decoder.feed(&chunk, |frame| match frame {
+        let result = self.decoder.feed(&chunk, |frame| match frame {
             SseItem::Event(event) => {
                 let (event, id, (text, binary)) = (event.event, event.id, Update::decode(event.data));
                 into.push(Item::Update(Update { event, id, text, binary, seq: None, source: None, received_at }));
             }
-            SseItem::Skipped(size) => into.push(Item::Notice(Notice::skipped("event", size, limit, received_at))),
+            SseItem::Skipped(size) => into.push(Item::Notice(Notice::oversize_gap("event", size, limit, received_at))),
             SseItem::Comment(_) => {}
         });
-        fed.map_err(|error| self.scrubber.message(format!("the event stream holds {error}")))
+        result.map_err(|error| self.scrubber.message(format!("the event stream holds {error}")))
     }
 }
 

@@ -19,18 +19,18 @@ pub(crate) enum Incoming {
 
 /// A protocol violation, which ends the connection, with its close code (RFC 6455, 7.4.1).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
+#[error("{message}")]
 pub(crate) struct Violation {
     pub code: u16,
-    pub what: String,
+    pub message: String,
 }
 
-fn protocol(what: &str) -> Violation {
-    Violation { code: 1002, what: format!("the service broke the websocket protocol: {what}") }
+fn protocol(problem: &str) -> Violation {
+    Violation { code: 1002, message: format!("the service broke the websocket protocol: {problem}") }
 }
 
-fn not_utf8(what: &str) -> Violation {
-    Violation { code: 1007, what: format!("the service broke the websocket protocol: {what} is not UTF-8") }
+fn not_utf8(subject: &str) -> Violation {
+    Violation { code: 1007, message: format!("the service broke the websocket protocol: {subject} is not UTF-8") }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl FrameDecoder {
     fn read_header(&mut self) -> Result<Option<Header>, Violation> {
         let bytes = &self.input[self.start..self.end];
         let [first, second, rest @ ..] = bytes else { return Ok(None) };
-        let extended = match second & 0x7F {
+        let lengths = match second & 0x7F {
             126 => rest.first_chunk::<2>().map(|two| (u64::from(u16::from_be_bytes(*two)), 4)),
             127 => rest.first_chunk::<8>().map(|eight| (u64::from_be_bytes(*eight), 10)),
             short => Some((u64::from(short), 2)),
@@ -162,28 +162,28 @@ impl FrameDecoder {
         if opcode.is_control() && (!is_last || second & 0x7F > 125) {
             return Err(protocol("a control frame is fragmented or longer than 125 bytes"));
         }
-        let Some((left, length)) = extended else { return Ok(None) };
+        let Some((left, length)) = lengths else { return Ok(None) };
         if left >> 63 != 0 {
             return Err(protocol("the highest bit of a length is set"));
         }
         self.start += length;
         let header = Header { opcode, is_last, left };
         if !opcode.is_control() {
-            self.begin(header)?;
+            self.start_frame(header)?;
         }
         Ok(Some(header))
     }
 
     /// Starts a data frame.
-    fn begin(&mut self, header: Header) -> Result<(), Violation> {
+    fn start_frame(&mut self, header: Header) -> Result<(), Violation> {
         let limit = self.limit as u64;
         match (header.opcode, &self.message) {
             (Opcode::Continuation, None) => return Err(protocol("a continuation of no message")),
             (Opcode::Continuation, Some(_)) => {}
             (_, Some(_)) => return Err(protocol("a message begins within another one")),
             (opcode, None) => {
-                let room = if header.left <= limit { header.left.min(MAX_RESERVE) } else { 0 };
-                let data = Vec::with_capacity(room as usize);
+                let capacity = if header.left <= limit { header.left.min(MAX_RESERVE) } else { 0 };
+                let data = Vec::with_capacity(capacity as usize);
                 self.message = Some(Partial { is_text: opcode == Opcode::Text, data, size: 0 });
             }
         }
@@ -193,11 +193,11 @@ impl FrameDecoder {
             message.data = Vec::new();
         }
         if message.size > limit.saturating_mul(MAX_SKIPPED_FACTOR) {
-            let what = format!(
+            let message = format!(
                 "a message of {} bytes, too long even to be skipped (max_event_bytes is {limit})",
                 message.size
             );
-            return Err(Violation { code: 1009, what });
+            return Err(Violation { code: 1009, message });
         }
         Ok(())
     }
@@ -318,7 +318,7 @@ mod tests {
         let (_, violation) = read(1_000, &[&header]);
         let violation = violation.unwrap();
         assert_eq!(violation.code, 1009);
-        assert!(violation.what.contains("9223372036854775807") && violation.what.contains("max_event_bytes"));
+        assert!(violation.message.contains("9223372036854775807") && violation.message.contains("max_event_bytes"));
     }
 
     #[test]
@@ -359,8 +359,8 @@ mod tests {
             let mut bytes = Vec::new();
             write(Opcode::Binary, &vec![7; length], [0; 4], &mut bytes);
             bytes[1] &= 0x7F;
-            let masked = bytes.len() - length - 4..bytes.len() - length;
-            bytes.drain(masked);
+            let mask = bytes.len() - length - 4..bytes.len() - length;
+            bytes.drain(mask);
             assert_eq!(read(100_000, &[&bytes]).0, [Incoming::Binary(vec![7; length])]);
         }
     }

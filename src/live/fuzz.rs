@@ -94,18 +94,18 @@ pub(crate) fn event_stream(bytes: &[u8]) {
     }
     let limit = usize::from(*limit);
     let (items, end, decoder) = decode(limit, &chunks);
-    let (whole, whole_end, whole_decoder) = decode(limit, &[stream]);
-    assert_eq!((&items, end), (&whole, whole_end), "the result does not depend on how the bytes are split");
-    assert_eq!(decoder.last_event_id, whole_decoder.last_event_id);
+    let (unsplit_items, unsplit_end, unsplit_decoder) = decode(limit, &[stream]);
+    assert_eq!((&items, end), (&unsplit_items, unsplit_end), "the result does not depend on how the bytes are split");
+    assert_eq!(decoder.last_event_id, unsplit_decoder.last_event_id);
     assert!(end.is_err() || items.len() >= expected.len(), "an oversized item is reported, not lost");
     // An id in a line that is too long is unknown: later events have the one before.
     let is_long_id = |line: &[u8]| line.len() > limit + 9 && line.windows(2).take(4).any(|text| text == b"id");
     let is_id_known = !stream.split(|byte| matches!(byte, b'\n' | b'\r')).any(is_long_id);
-    let is_same = |one: &SseItem, other: &SseItem| match (one, other) {
-        (SseItem::Event(one), SseItem::Event(other)) if !is_id_known => {
-            (&one.event, &one.data) == (&other.event, &other.data)
+    let is_same = |first: &SseItem, second: &SseItem| match (first, second) {
+        (SseItem::Event(first), SseItem::Event(second)) if !is_id_known => {
+            (&first.event, &first.data) == (&second.event, &second.data)
         }
-        _ => one == other,
+        _ => first == second,
     };
     let mut expected = expected.iter();
     let is_read = |item: &&SseItem| !matches!(item, SseItem::Skipped(_));
@@ -115,7 +115,7 @@ pub(crate) fn event_stream(bytes: &[u8]) {
 /// Each line of the text is a message.
 pub(crate) fn websocket(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let (mut sequence, mut delivered) = (Sequence::new(None), BTreeSet::new());
+    let (mut sequence, mut delivered_keys) = (Sequence::new(None), BTreeSet::new());
     let mut decoder = frames::FrameDecoder::new(100);
     for chunk in bytes.chunks(1_000) {
         decoder.space()[..chunk.len()].copy_from_slice(chunk);
@@ -145,8 +145,8 @@ pub(crate) fn websocket(bytes: &[u8]) {
                     let content = envelope.content.as_deref().unwrap_or(message.as_bytes());
                     let key = (envelope.source.clone(), seq, content.to_vec());
                     match sequence.receive(envelope.source.as_deref(), seq, content) {
-                        Verdict::Duplicate => assert!(delivered.contains(&key), "{key:?}"),
-                        Verdict::Deliver | Verdict::NewEpoch => drop(delivered.insert(key)),
+                        Verdict::Duplicate => assert!(delivered_keys.contains(&key), "{key:?}"),
+                        Verdict::Deliver | Verdict::NewEpoch => drop(delivered_keys.insert(key)),
                     }
                 }
                 let source = envelope.source;
@@ -193,12 +193,12 @@ fn reference_envelope(text: &str) -> Option<(Option<i64>, Option<String>)> {
     Some((seqs.first().map(|(_, seq)| *seq), sources.first().map(|(_, source)| source.clone())))
 }
 
-fn walk(node: &Node, depth: usize, each: &mut dyn FnMut(usize, &str, &Node)) {
+fn walk(node: &Node, depth: usize, visit: &mut dyn FnMut(usize, &str, &Node)) {
     let Node::Object(members) = node else { return };
     for (key, value) in members {
-        each(depth, key, value);
+        visit(depth, key, value);
         if depth < 3 {
-            walk(value, depth + 1, each);
+            walk(value, depth + 1, visit);
         }
     }
 }

@@ -41,7 +41,7 @@ pub(super) struct State {
 #[derive(Debug)]
 pub(super) struct Failure {
     /// A sentence for people.
-    pub(crate) why: String,
+    pub(crate) reason: String,
     /// Every route was refused, so that the same requests would be refused again.
     pub(crate) is_refusal: bool,
 }
@@ -49,19 +49,19 @@ pub(super) struct Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let is_refusal = matches!(&error, Error::Api(error) if REFUSALS.contains(&error.status));
-        Failure { why: error.problem(), is_refusal }
+        Failure { reason: error.problem(), is_refusal }
     }
 }
 
 impl From<&str> for Failure {
-    fn from(why: &str) -> Self {
-        Failure { why: why.to_owned(), is_refusal: false }
+    fn from(reason: &str) -> Self {
+        Failure { reason: reason.to_owned(), is_refusal: false }
     }
 }
 
 impl GameState {
     /// The state of the game, with one attempt for each request.
-    pub(super) async fn ask(&self) -> Result<State, Failure> {
+    pub(super) async fn request(&self) -> Result<State, Failure> {
         let requested_at = machine::now();
         match self {
             GameState::Snapshot { transport, request } => {
@@ -76,12 +76,12 @@ impl GameState {
                         let update = update(&response, Some(CATCH_UP), response.body.as_slice().to_vec());
                         return state(transport, update, missing, requested_at);
                     }
-                    Err(failure) if failure.is_refusal => failure.why,
+                    Err(failure) if failure.is_refusal => failure.reason,
                     Err(failure) => return Err(failure),
                 };
                 log::info!("live stream: a gap is closed by the stats of the sessions: {refusal}");
                 sum_of_sessions(transport, game, requested_at).await.map_err(|failure| Failure {
-                    why: format!("{refusal}; {}", failure.why),
+                    reason: format!("{refusal}; {}", failure.reason),
                     is_refusal: failure.is_refusal,
                 })
             }
@@ -91,8 +91,8 @@ impl GameState {
 
 /// The parts of `catch_up` that a response lacks, beside the stats.
 fn missing_parts(body: &Body, has_shots: bool) -> Vec<&'static str> {
-    let padded = body.with_padding();
-    let Ok(response) = reader::Value::of(body, &padded) else { return Vec::new() };
+    let bytes = body.with_padding();
+    let Ok(response) = reader::Value::of(body, &bytes) else { return Vec::new() };
     let lacks = |part: &str| !response.get(part).is_some_and(|part| part.is_array());
     let plays = lacks("details").then_some("plays");
     plays.into_iter().chain((has_shots && lacks(SHOTS)).then_some(SHOTS)).collect()
@@ -137,16 +137,16 @@ async fn sum_of_sessions(transport: &Transport, game: &Request, requested_at: Sy
     }
     let last = last.ok_or_else(|| Failure::from("the game has no sessions"))?;
     let update = update(&last, Some(SESSION_STATS), sum.into_body().into_bytes());
-    let mut summed = state(transport, update, Vec::new(), requested_at)?;
-    summed.rows.problems = problems;
-    Ok(summed)
+    let mut state = state(transport, update, Vec::new(), requested_at)?;
+    state.rows.problems = problems;
+    Ok(state)
 }
 
 fn session_ids(transport: &Transport, game: &Request, response: &Response) -> Result<Vec<String>, Failure> {
     const COLUMN: &str = "session_id";
     let Some(resource) = game.resource else { return Ok(Vec::new()) };
     let table = tables::decode(resource, "sessions", Some(&[COLUMN.to_owned()]), &response.body, &game.context)
-        .map_err(|wrong| Error::decode(wrong, transport.scrubber()))?;
+        .map_err(|error| Error::decode(error, transport.scrubber()))?;
     let ids = table.column_by_name(COLUMN).and_then(|ids| ids.as_string_opt::<i32>());
     Ok(ids.into_iter().flatten().flatten().map(str::to_owned).collect())
 }

@@ -10,7 +10,7 @@ pub(super) enum Heartbeat {
         /// The pong to reply with.
         reply: String,
         /// A ping of the client in the same format.
-        own: String,
+        client_ping: String,
     },
     Pong,
 }
@@ -23,14 +23,14 @@ pub(super) fn parse(text: &str) -> Option<Heartbeat> {
     if text.len() > MAX_HEARTBEAT_LEN || !(text.contains("ping") || text.contains("pong")) {
         return None;
     }
-    let from_word = |word: &str, reply: &str, own: &str| match word {
-        "ping" => Some(Heartbeat::Ping { reply: reply.into(), own: own.into() }),
+    let from_word = |word: &str, reply: &str, client_ping: &str| match word {
+        "ping" => Some(Heartbeat::Ping { reply: reply.into(), client_ping: client_ping.into() }),
         "pong" => Some(Heartbeat::Pong),
         _ => None,
     };
     let body = Body::from(text.as_bytes());
-    let padded = body.with_padding();
-    let Ok(message) = Value::of(&body, &padded) else { return from_word(text.trim(), "pong", "ping") };
+    let bytes = body.with_padding();
+    let Ok(message) = Value::of(&body, &bytes) else { return from_word(text.trim(), "pong", "ping") };
     match message.text() {
         Some(word) => from_word(&word, r#""pong""#, r#""ping""#),
         None => from_object(&message),
@@ -54,8 +54,8 @@ fn from_object(message: &Value<'_>) -> Option<Heartbeat> {
                 }
             };
             let members: Vec<String> = message.members().map(member).collect();
-            let own = format!("{{\"{key}\":\"ping\"}}");
-            Some(Heartbeat::Ping { reply: format!("{{{}}}", members.join(",")), own })
+            let client_ping = format!("{{\"{key}\":\"ping\"}}");
+            Some(Heartbeat::Ping { reply: format!("{{{}}}", members.join(",")), client_ping })
         }
         _ => None,
     }
@@ -85,10 +85,13 @@ mod tests {
 
     #[test]
     fn the_clients_ping_has_the_format_of_the_services() {
-        for (theirs, ours) in
+        for (ping, expected) in
             [(" ping ", "ping"), ("\"ping\"", "\"ping\""), (r#"{"event":"ping","at":5}"#, r#"{"event":"ping"}"#)]
         {
-            assert!(matches!(parse(theirs), Some(Heartbeat::Ping { own, .. }) if own == ours), "{theirs}");
+            assert!(
+                matches!(parse(ping), Some(Heartbeat::Ping { client_ping, .. }) if client_ping == expected),
+                "{ping}"
+            );
         }
     }
 

@@ -50,7 +50,7 @@ pub enum Notice {
         status: Option<u16>,
         /// Consecutive failed attempts; 0: an open connection was lost.
         attempt: u32,
-        /// Time of the next attempt; `None`: there is none.
+        /// Time of the next attempt; `None`: no attempt follows.
         #[serde(with = "optional_ns")]
         retry_at: Option<SystemTime>,
     },
@@ -65,7 +65,7 @@ pub enum Notice {
         reason: GapReason,
         /// Number of missing messages; `None`: unknown.
         dropped: Option<u64>,
-        /// Whether the service was asked for them in vain; the reason says why.
+        /// Whether recovery has ended without them; the reason says why.
         is_final: bool,
     },
     /// Only heartbeats have arrived since.
@@ -148,7 +148,7 @@ impl Notice {
             Notice::Disconnected { at: _, reason, status: _, attempt: _, retry_at: _ } => reason.capacity(),
             Notice::Gap { start: _, end: _, reason, dropped: _, is_final: _ } => reason.size(),
             Notice::Recovering { gap, updates, missing, requested_at: _ } => {
-                let missing = missing.iter().map(|what| what.capacity() + size_of::<String>());
+                let missing = missing.iter().map(|part| part.capacity() + size_of::<String>());
                 gap.size() + of_updates(updates) + missing.sum::<usize>()
             }
             Notice::Recovered { gap, updates, requested_at: _ } => gap.size() + of_updates(updates),
@@ -173,7 +173,7 @@ impl Notice {
     }
 
     /// The gap that replaces an oversized event or message.
-    pub(super) fn skipped(kind: &str, size: u64, limit: usize, at: SystemTime) -> Self {
+    pub(super) fn oversize_gap(kind: &str, size: u64, limit: usize, at: SystemTime) -> Self {
         let reason = format!("an oversized {kind} of {size} bytes was skipped: max_event_bytes is {limit}").into();
         Notice::Gap { start: at, end: Some(at), reason, dropped: Some(1), is_final: false }
     }

@@ -71,10 +71,10 @@ fn all_items_reach_a_waiting_reader() {
         move || {
             let options = StreamOptions { buffer: 2, overflow: Overflow::Block, ..StreamOptions::default() };
             let buffer = Arc::new(Buffer::new(&options));
-            let pushed = buffer.clone();
+            let sink = buffer.clone();
             let producer = thread::spawn(move || {
-                future::block_on(pushed.push_all((0..5).map(update).collect()));
-                pushed.end(None);
+                future::block_on(sink.push_all((0..5).map(update).collect()));
+                sink.end(None);
             });
             let mut seen = Vec::new();
             loop {
@@ -100,8 +100,8 @@ fn close_ends_all_waits() {
     let model = || {
         let options = StreamOptions { buffer: 1, overflow: Overflow::Block, ..StreamOptions::default() };
         let buffer = Arc::new(Buffer::new(&options));
-        let (pushed, closed) = (buffer.clone(), buffer.clone());
-        let producer = thread::spawn(move || future::block_on(pushed.push_all((0..3).map(update).collect())));
+        let (sink, closed) = (buffer.clone(), buffer.clone());
+        let producer = thread::spawn(move || future::block_on(sink.push_all((0..3).map(update).collect())));
         let closer = thread::spawn(move || closed.close());
         while !matches!(buffer.take(), Taken::Ended(_)) {
             buffer.ready_within(DAY);
@@ -118,41 +118,41 @@ fn close_ends_all_waits() {
 fn an_event_loop_is_woken_for_every_completion() {
     let model = || {
         const PER_THREAD: usize = 2;
-        let inbox = Arc::new((Mutex::new(Vec::new()), AtomicUsize::new(0)));
+        let queue = Arc::new((Mutex::new(Vec::new()), AtomicUsize::new(0)));
         let threads: Vec<_> = (0..2)
             .map(|_| {
-                let inbox = inbox.clone();
+                let queue = queue.clone();
                 thread::spawn(move || {
                     for n in 0..PER_THREAD {
                         let is_first = {
-                            let mut completions = inbox.0.lock().unwrap();
+                            let mut completions = queue.0.lock().unwrap();
                             completions.push(n);
                             completions.len() == 1
                         };
                         if is_first {
-                            inbox.1.fetch_add(1, Ordering::SeqCst);
+                            queue.1.fetch_add(1, Ordering::SeqCst);
                         }
                     }
                 })
             })
             .collect();
-        let mut taken = 0;
+        let mut count = 0;
         let mut drain = || {
-            inbox.1.store(0, Ordering::SeqCst);
-            taken += std::mem::take(&mut *inbox.0.lock().unwrap()).len();
+            queue.1.store(0, Ordering::SeqCst);
+            count += std::mem::take(&mut *queue.0.lock().unwrap()).len();
         };
         for _ in 0..3 {
-            if inbox.1.load(Ordering::SeqCst) > 0 {
+            if queue.1.load(Ordering::SeqCst) > 0 {
                 drain();
             }
             thread::yield_now();
         }
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         // Now the loop would sleep unless there is a byte.
-        while inbox.1.load(Ordering::SeqCst) > 0 {
+        while queue.1.load(Ordering::SeqCst) > 0 {
             drain();
         }
-        assert_eq!(taken, 2 * PER_THREAD);
+        assert_eq!(count, 2 * PER_THREAD);
     };
     shuttle::check_random(model, 4 * SCHEDULES);
 }

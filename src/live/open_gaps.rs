@@ -241,7 +241,7 @@ impl OpenGaps {
     /// Records that the attempt brought nothing; returns the final gaps if the service refuses for good.
     pub(super) fn take_failure(&mut self, failure: &Failure, now: Duration, jitter: f64) -> Vec<Notice> {
         if failure.is_refusal {
-            let gaps = self.gaps.drain(..).map(|open| final_gap(open.gap, &failure.why)).collect();
+            let gaps = self.gaps.drain(..).map(|open| final_gap(open.gap, &failure.reason)).collect();
             self.forget();
             return gaps;
         }

@@ -238,7 +238,7 @@ fn the_first_state_after_failures_is_not_confirmed_either() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
     assert!(gaps.start_attempt(seconds(2.0)));
-    gaps.take_failure(&Failure { why: "503".into(), is_refusal: false }, seconds(2.1), 0.0);
+    gaps.take_failure(&Failure { reason: "503".into(), is_refusal: false }, seconds(2.1), 0.0);
     assert_eq!(request_state(&mut gaps, 7.1, state(None, [10, 4])), ["recovering stats"]);
     assert_eq!(request_state(&mut gaps, 12.2, state(None, [10, 4])), ["recovered"]);
 }
@@ -279,7 +279,7 @@ fn waits_between_attempts_grow_from_5_to_20_seconds() {
     for jitter in [0.0, 1.0, 0.0, 0.5, 0.0] {
         let at = gaps.due.unwrap();
         assert!(gaps.start_attempt(at));
-        gaps.take_failure(&Failure { why: "503".into(), is_refusal: false }, at, jitter);
+        gaps.take_failure(&Failure { reason: "503".into(), is_refusal: false }, at, jitter);
         waits.push((gaps.due.unwrap() - at).as_secs());
     }
     assert_eq!(waits, [5, 12, 20, 22, 20]);
@@ -291,7 +291,7 @@ fn a_refusal_for_good_makes_every_gap_final() {
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
     gaps.take_gap(&gap(3.0, Some(4.0)), seconds(4.0));
     assert!(gaps.start_attempt(seconds(4.0)));
-    let notices = gaps.take_failure(&Failure { why: "404".into(), is_refusal: true }, seconds(4.1), 0.0);
+    let notices = gaps.take_failure(&Failure { reason: "404".into(), is_refusal: true }, seconds(4.1), 0.0);
     assert_eq!(reports(&notices), ["final", "final"]);
     let Notice::Gap { reason, .. } = &notices[0] else { panic!() };
     assert_eq!(reason.as_str(), "not recovered: 404 (gap: cut)");
@@ -375,7 +375,7 @@ proptest! {
             } else if gaps.start_attempt(now) {
                 requests.push(now);
                 let notices = match step {
-                    2 => gaps.take_failure(&Failure { why: "503".into(), is_refusal: versions }, now, 0.5),
+                    2 => gaps.take_failure(&Failure { reason: "503".into(), is_refusal: versions }, now, 0.5),
                     3 => gaps.take_state(State { missing: vec!["plays"], ..state(None, [1, 2]) }, now, now, 0.5),
                     _ => gaps.take_state(state(versions.then_some(9), [1, 2]), now, now, 0.5),
                 };

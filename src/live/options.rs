@@ -82,7 +82,7 @@ impl Default for StreamOptions {
 impl StreamOptions {
     pub fn check(&self) -> Result<()> {
         let has_control_character = |id: &str| id.chars().any(char::is_control);
-        let wrong = [
+        let problems = [
             (self.buffer == 0, "buffer must be at least 1"),
             (self.silence_limit.is_zero(), "silence_limit must be more than 0 seconds"),
             (self.max_event_bytes == 0, "max_event_bytes must be at least 1"),
@@ -92,7 +92,7 @@ impl StreamOptions {
                 "last_event_id holds a control character",
             ),
         ];
-        let first = wrong.into_iter().find(|(is_wrong, _)| *is_wrong);
+        let first = problems.into_iter().find(|(is_wrong, _)| *is_wrong);
         first.map_or(Ok(()), |(_, message)| Err(Error::Argument(message.into())))
     }
 }

@@ -82,7 +82,7 @@ impl Queue {
 
     /// When the oldest update was received.
     pub(super) fn oldest(&self) -> Option<SystemTime> {
-        self.items.iter().find_map(|queued| match &queued.item {
+        self.items.iter().find_map(|entry| match &entry.item {
             Item::Update(update) => Some(update.received_at),
             Item::Notice(_) => None,
         })
@@ -90,7 +90,7 @@ impl Queue {
 
     /// Drops the oldest update; with `notices`, a gap takes its place. Returns whether that gap is new.
     pub(super) fn drop_oldest(&mut self, notices: bool) -> bool {
-        let Some(at) = self.items.iter().position(|queued| matches!(queued.item, Item::Update(_))) else {
+        let Some(at) = self.items.iter().position(|entry| matches!(entry.item, Item::Update(_))) else {
             return false;
         };
         let Some(Queued { item, .. }) = self.items.remove(at) else { return false };
@@ -100,7 +100,7 @@ impl Queue {
             return false;
         }
         let received_at = update.received_at;
-        let before = at.checked_sub(1).and_then(|before| self.items.get_mut(before)).map(|queued| &mut queued.item);
+        let before = at.checked_sub(1).and_then(|before| self.items.get_mut(before)).map(|entry| &mut entry.item);
         if let Some(Item::Notice(Notice::Gap { end, reason, dropped: Some(dropped), .. })) = before
             && *reason == GapReason::Overflow
         {
@@ -132,16 +132,16 @@ impl Queue {
         let mut merged_gaps = 0;
         let mut all = VecDeque::with_capacity(self.updates);
         let mut notices: Vec<Queued> = Vec::new();
-        for queued in self.items.drain(..) {
-            if matches!(queued.item, Item::Notice(_)) {
-                merged_gaps += merge(&mut notices, queued);
+        for entry in self.items.drain(..) {
+            if matches!(entry.item, Item::Notice(_)) {
+                merged_gaps += merge(&mut notices, entry);
             } else {
                 all.extend(notices.drain(..));
-                all.push_back(queued);
+                all.push_back(entry);
             }
         }
         all.extend(notices);
-        self.bytes = all.iter().map(|queued| queued.item.size()).sum();
+        self.bytes = all.iter().map(|entry| entry.item.size()).sum();
         self.items = all;
         self.merge_at = self.capacity.max(2 * (self.items.len() - self.updates));
         merged_gaps
@@ -152,19 +152,19 @@ impl Queue {
 /// how many gaps became part of another one.
 fn merge(notices: &mut Vec<Queued>, mut new: Queued) -> u64 {
     let is_kept = matches!(new.item, Item::Notice(Notice::Recovered { .. } | Notice::Gap { is_final: true, .. }));
-    let mut merged = 0;
+    let mut merged_gaps = 0;
     if !is_kept && let Some(at) = notices.iter().position(|notice| group(&notice.item) == group(&new.item)) {
         let old = notices.remove(at);
         let first = old.earlier.map_or_else(|| old.item.at(), |(_, first)| first);
         let count = 1 + old.earlier.map_or(0, |(count, _)| count) + new.earlier.map_or(0, |(count, _)| count);
         new.earlier = Some((count, first));
-        merged = u64::from(matches!(old.item, Item::Notice(Notice::Gap { .. })));
+        merged_gaps = u64::from(matches!(old.item, Item::Notice(Notice::Gap { .. })));
         if let (Item::Notice(old), Item::Notice(new)) = (old.item, &mut new.item) {
             new.cover(old);
         }
     }
     notices.push(new);
-    merged
+    merged_gaps
 }
 
 /// What merged notices have in common: their kind, and of open gaps the reason that programs compare. `None`: an update.
@@ -172,14 +172,14 @@ fn group(item: &Item) -> Option<(Discriminant<Notice>, bool, Option<&GapReason>)
     let Item::Notice(notice) = item else { return None };
     Some(match notice {
         Notice::Gap { is_final, reason, .. } => {
-            (discriminant(notice), *is_final, compared(reason).filter(|_| !is_final))
+            (discriminant(notice), *is_final, as_comparable(reason).filter(|_| !is_final))
         }
         _ => (discriminant(notice), false, None),
     })
 }
 
 /// The reasons to which no text is added.
-fn compared(reason: &GapReason) -> Option<&GapReason> {
+fn as_comparable(reason: &GapReason) -> Option<&GapReason> {
     Some(reason).filter(|reason| matches!(reason, GapReason::Overflow | GapReason::Restarted))
 }
 
@@ -189,7 +189,7 @@ fn with_merge_count(mut item: Item, count: u64, first: SystemTime) -> Item {
     let note = format!("(the last of {} such notices in {seconds:.1} s)", count + 1);
     match &mut item {
         Item::Notice(Notice::Disconnected { reason, .. }) => *reason = format!("{reason} {note}"),
-        Item::Notice(Notice::Gap { reason, is_final, .. }) if *is_final || compared(reason).is_none() => {
+        Item::Notice(Notice::Gap { reason, is_final, .. }) if *is_final || as_comparable(reason).is_none() => {
             *reason = format!("{reason} {note}").into();
         }
         _ => {}
@@ -229,7 +229,7 @@ mod tests {
         Item::Notice(Notice::Connected { at: at(n) })
     }
 
-    fn all(queue: &mut Queue) -> Vec<Item> {
+    fn drain(queue: &mut Queue) -> Vec<Item> {
         std::iter::from_fn(|| queue.pop()).collect()
     }
 
@@ -245,7 +245,7 @@ mod tests {
             let (start, end) = (at(start), Some(at(end)));
             Item::Notice(Notice::Gap { start, end, reason: "overflow".into(), dropped: Some(n), is_final: false })
         };
-        assert_eq!(all(&mut queue), [connected(0), overflow(1, 2, 2), disconnected(3), overflow(4, 4, 1), update(5)]);
+        assert_eq!(drain(&mut queue), [connected(0), overflow(1, 2, 2), disconnected(3), overflow(4, 4, 1), update(5)]);
         assert_eq!((queue.bytes, queue.updates), (0, 0));
     }
 
@@ -257,7 +257,7 @@ mod tests {
             queue.push(disconnected(n));
             assert!(queue.len() <= 6, "{n}: {}", queue.len());
         }
-        let items = all(&mut queue);
+        let items = drain(&mut queue);
         assert_eq!(items.last(), Some(&disconnected(10_000)));
         let Item::Notice(Notice::Disconnected { attempt, reason, .. }) = &items[1] else { panic!() };
         let expected = format!("disconnected {attempt} (the last of {attempt} such notices in {}.0 s)", attempt - 1);
@@ -271,11 +271,11 @@ mod tests {
             [disconnected(n), gap(n), connected(n)].into_iter().for_each(|item| _ = queue.push(item));
             assert!(queue.len() <= 8);
         }
-        let items = all(&mut queue);
+        let items = drain(&mut queue);
         assert_eq!(items.last(), Some(&connected(9_999)));
-        let covered =
+        let is_covered =
             items.iter().any(|item| matches!(item, Item::Notice(Notice::Gap { start, .. }) if *start == at(0)));
-        assert!(covered, "{items:?}");
+        assert!(is_covered, "{items:?}");
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
             }
             assert!(queue.len() < 40 && queue.bytes < 40_000, "{}", queue.len());
         }
-        let dropped: u64 = all(&mut queue)
+        let dropped: u64 = drain(&mut queue)
             .iter()
             .map(|item| match item {
                 Item::Notice(Notice::Gap { dropped: Some(n), .. }) => *n,

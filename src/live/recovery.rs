@@ -16,13 +16,13 @@ use tokio::time::{Instant, timeout_at};
 pub(super) struct Recovery {
     state: GameState,
     gaps: Mutex<OpenGaps>,
-    changed: Notify,
-    begun: Instant,
+    notify: Notify,
+    start: Instant,
 }
 
 impl Recovery {
     pub(super) fn new(state: GameState, gaps: OpenGaps) -> Self {
-        Recovery { state, gaps: Mutex::new(gaps), changed: Notify::new(), begun: Instant::now() }
+        Recovery { state, gaps: Mutex::new(gaps), notify: Notify::new(), start: Instant::now() }
     }
 
     /// Whether the stream has changes alone, so that it does not tell itself what happened before.
@@ -34,14 +34,14 @@ impl Recovery {
     pub(super) fn take(&self, item: &Item, buffer: &Buffer) {
         match item {
             Item::Notice(gap @ Notice::Gap { .. }) => {
-                if self.gaps().take_gap(gap, self.begun.elapsed()) {
+                if self.gaps().take_gap(gap, self.start.elapsed()) {
                     buffer.count_merged_gaps(1);
                 }
-                self.changed.notify_one();
+                self.notify.notify_one();
             }
             Item::Update(update) => {
                 let mut gaps = self.gaps();
-                let closed = gaps.take_update(update, self.begun.elapsed());
+                let closed = gaps.take_update(update, self.start.elapsed());
                 // They belong to this update, before all later ones.
                 buffer.push_closed_gaps(closed);
             }
@@ -52,36 +52,36 @@ impl Recovery {
     /// Sends the requests that are due, as long as the stream is open.
     pub(super) async fn run(&self, buffer: &Buffer) -> Infallible {
         loop {
-            let due = self.gaps().due.and_then(|due| self.begun.checked_add(due));
+            let due = self.gaps().due.and_then(|due| self.start.checked_add(due));
             let Some(due) = due else {
-                self.changed.notified().await;
+                self.notify.notified().await;
                 continue;
             };
-            if timeout_at(due, self.changed.notified()).await.is_ok() {
+            if timeout_at(due, self.notify.notified()).await.is_ok() {
                 continue;
             }
-            let requested = self.begun.elapsed();
-            if !self.gaps().start_attempt(requested) {
+            let requested_at = self.start.elapsed();
+            if !self.gaps().start_attempt(requested_at) {
                 continue;
             }
-            let asked = self.state.ask().await;
+            let result = self.state.request().await;
             // Without the lock: a logger may wait for a thread that waits for the lock.
-            if let Some(failure) = self.settle(asked, requested, buffer) {
-                log::warn!("live stream: not recovered: {}", failure.why);
+            if let Some(failure) = self.settle(result, requested_at, buffer) {
+                log::warn!("live stream: not recovered: {}", failure.reason);
             }
         }
     }
 
     /// Records the result of an attempt, and tells the reader; returns why it failed.
-    fn settle(&self, asked: Result<State, Failure>, requested: Duration, buffer: &Buffer) -> Option<Failure> {
-        let now = self.begun.elapsed();
+    fn settle(&self, result: Result<State, Failure>, requested_at: Duration, buffer: &Buffer) -> Option<Failure> {
+        let now = self.start.elapsed();
         let mut gaps = self.gaps();
-        let (notices, failure) = match asked {
+        let (notices, failure) = match result {
             // The stream itself has closed them meanwhile.
             _ if gaps.due.is_none() => (Vec::new(), None),
             Ok(state) => {
                 buffer.count_unreadable(state.rows.problems.len() as u64);
-                (gaps.take_state(state, requested, now, machine::chance()), None)
+                (gaps.take_state(state, requested_at, now, machine::chance()), None)
             }
             Err(failure) => (gaps.take_failure(&failure, now, machine::chance()), Some(failure)),
         };

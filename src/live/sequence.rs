@@ -54,7 +54,7 @@ struct Source {
     name: Option<Box<str>>,
     /// The stream's epoch when its counter started.
     epoch: u32,
-    received: IntervalSet,
+    numbers: IntervalSet,
     progress: Progress,
     /// Its numbers are ignored: it used one for different messages, so they are no counter.
     is_ignored: bool,
@@ -94,7 +94,7 @@ impl Sequence {
         self.connection_maxima.sort_unstable_by(|a, b| b.cmp(a));
         self.connection_maxima.truncate(CONNECTIONS_TO_SETTLE);
         if std::mem::take(&mut self.may_have_restarted) {
-            self.sources.iter_mut().for_each(|source| source.received = IntervalSet::default());
+            self.sources.iter_mut().for_each(|source| source.numbers = IntervalSet::default());
             self.connection_maxima.clear();
             self.has_several_counters = false;
         }
@@ -113,12 +113,12 @@ impl Sequence {
             return self.initial;
         }
         // A single number is no evidence of a counter.
-        let counters = self.sources.iter().filter(|source| !source.is_ignored && source.received.count > 1);
-        let intervals = interval_set::union(counters.map(|source| &source.received));
-        let settled = self.connection_maxima.get(CONNECTIONS_TO_SETTLE - 1).copied();
+        let counters = self.sources.iter().filter(|source| !source.is_ignored && source.numbers.count > 1);
+        let intervals = interval_set::union(counters.map(|source| &source.numbers));
+        let settled_maximum = self.connection_maxima.get(CONNECTIONS_TO_SETTLE - 1).copied();
         // Two consecutive numbers are the least evidence of a counter.
         let start = intervals.first().filter(|(first, last)| first < last).map(|(_, last)| *last);
-        let mut position = self.initial.max(settled).or(start)?;
+        let mut position = self.initial.max(settled_maximum).or(start)?;
         for (first, last) in intervals {
             if first > position.saturating_add(1) {
                 break;
@@ -135,12 +135,12 @@ impl Sequence {
         };
         let hash = self.memory.hash_key.hash_one(content);
         let verdict = match self.memory.entries.get(&(at, seq)).copied() {
-            Some(known) if known.hash == hash => {
-                let is_duplicate = known.connection < self.connection && self.is_catching_up(at);
+            Some(entry) if entry.hash == hash => {
+                let is_duplicate = entry.connection < self.connection && self.is_catching_up(at);
                 if is_duplicate { Verdict::Duplicate } else { Verdict::Deliver }
             }
-            Some(known) if known.epoch == self.sources[at].epoch => {
-                self.resolve_conflict(at, known.connection < self.connection)
+            Some(entry) if entry.epoch == self.sources[at].epoch => {
+                self.resolve_conflict(at, entry.connection < self.connection)
             }
             _ => Verdict::Deliver,
         };
@@ -161,15 +161,15 @@ impl Sequence {
     }
 
     fn record(&mut self, at: usize, seq: i64) {
-        let is_of_other_source = |(n, other): (usize, &Source)| n != at && other.received.contains(seq);
+        let is_of_other_source = |(n, other): (usize, &Source)| n != at && other.numbers.contains(seq);
         let falls_behind = self.current_maximum.is_some_and(|highest| seq < highest.saturating_sub(REORDER_WINDOW));
-        let is_new = self.sources[at].received.insert(seq);
+        let is_new = self.sources[at].numbers.insert(seq);
         if is_new && (falls_behind || self.sources.iter().enumerate().any(is_of_other_source)) {
             self.has_several_counters = true;
         }
         self.sources[at].progress.advance(seq);
         self.progress.advance(seq);
-        if self.sources[at].received.count > 1 {
+        if self.sources[at].numbers.count > 1 {
             self.current_maximum = self.current_maximum.max(Some(seq));
         }
     }
@@ -178,13 +178,13 @@ impl Sequence {
     /// because a service that restarts drops its connections.
     fn resolve_conflict(&mut self, at: usize, is_reconnected: bool) -> Verdict {
         let source = &mut self.sources[at];
-        let count = source.received.count;
+        let count = source.numbers.count;
         let is_restart = match is_reconnected {
             true => count > 1,
             false => count >= MIN_COUNTER_LENGTH && !source.has_gone_back,
         };
         source.has_gone_back = true;
-        source.received = IntervalSet::default();
+        source.numbers = IntervalSet::default();
         // A single number on another connection is not enough to judge by.
         if is_restart || is_reconnected {
             // Where the epoch started and who shares the counter is unknown until the next connection.

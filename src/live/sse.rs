@@ -106,9 +106,9 @@ impl SseDecoder {
         Ok(())
     }
 
-    fn check(&self, skipped: u64) -> Result<(), EventTooLarge> {
+    fn check(&self, bytes: u64) -> Result<(), EventTooLarge> {
         let limit = self.limit as u64;
-        if skipped > limit.saturating_mul(MAX_SKIPPED_FACTOR).saturating_add(9) {
+        if bytes > limit.saturating_mul(MAX_SKIPPED_FACTOR).saturating_add(9) {
             Err(EventTooLarge { limit })
         } else {
             Ok(())
@@ -139,7 +139,7 @@ impl SseDecoder {
     }
 
     /// Skips the event, which became too long with a line of `bytes` bytes. If the line was its id, the id before stays: the next
-    /// request asks for too much rather than too little.
+    /// request repeats events rather than missing some.
     fn skip(&mut self, bytes: u64) -> Result<(), EventTooLarge> {
         let size = self.long_event.unwrap_or(self.data.len() as u64).saturating_add(bytes);
         self.long_event = Some(size);

@@ -15,7 +15,7 @@ struct CaseOutcome {
     events: Vec<[String; 3]>,
     /// `None`: not compared.
     comments: Option<Vec<String>>,
-    skipped: Vec<u64>,
+    skipped_sizes: Vec<u64>,
     retry: Option<u64>,
     last_event_id: String,
 }
@@ -41,7 +41,7 @@ fn own_case(case: &Value) -> Case {
     let expected = CaseOutcome {
         events: list("events").iter().map(|event| [0, 1, 2].map(|at| text(&event[at]))).collect(),
         comments: Some(list("comments").iter().map(text).collect()),
-        skipped: list("skipped").iter().map(|size| size.as_u64().unwrap()).collect(),
+        skipped_sizes: list("skipped").iter().map(|size| size.as_u64().unwrap()).collect(),
         retry: case["retry"].as_u64(),
         last_event_id: plain("last_event_id"),
     };
@@ -54,15 +54,15 @@ fn read(case: &Case, chunks: &[&[u8]]) -> CaseOutcome {
     let mut decoder = SseDecoder::new(case.limit, case.id_before.as_str().into());
     let (mut outcome, mut comments) = (CaseOutcome::default(), Vec::new());
     for chunk in chunks {
-        let fed = decoder.feed(chunk, |item| match item {
+        let result = decoder.feed(chunk, |item| match item {
             SseItem::Event(event) => {
                 let kind = event.event.as_deref().unwrap_or("message").to_string();
                 outcome.events.push([kind, String::from_utf8_lossy(&event.data).into(), event.id.to_string()]);
             }
             SseItem::Comment(text) => comments.push(text),
-            SseItem::Skipped(size) => outcome.skipped.push(size),
+            SseItem::Skipped(size) => outcome.skipped_sizes.push(size),
         });
-        fed.unwrap();
+        result.unwrap();
     }
     outcome.comments = case.expected.comments.as_ref().map(|_| comments);
     outcome.retry = decoder.retry.map(|retry| retry.as_millis() as u64);
@@ -122,7 +122,7 @@ fn own_cases_are_as_the_standard_says() {
                 SseItem::Skipped(size) => panic!("skipped {size}"),
             }
         }
-        let outcome = CaseOutcome { events, comments: Some(comments), skipped: Vec::new(), retry, last_event_id };
+        let outcome = CaseOutcome { events, comments: Some(comments), skipped_sizes: Vec::new(), retry, last_event_id };
         assert!(outcome == case.expected, "{}: {outcome:?}", case.name);
     }
 }
@@ -136,15 +136,15 @@ fn a_wrong_expectation_is_noticed_in_every_case() {
             None => expected.retry = Some(77),
         },
         |expected| expected.comments.get_or_insert_default().push("planted".into()),
-        |expected| expected.skipped.push(5),
+        |expected| expected.skipped_sizes.push(5),
         |expected| expected.retry = expected.retry.map_or(Some(3), |retry| Some(retry + 1)),
         |expected| expected.last_event_id.push('x'),
     ];
     for case in own_cases() {
         for (at, change) in changes.iter().enumerate() {
-            let mut wrong = case.clone();
-            change(&mut wrong.expected);
-            assert!(mismatch(&wrong, &[&wrong.input], "whole").is_some(), "change {at} of {}", case.name);
+            let mut variant = case.clone();
+            change(&mut variant.expected);
+            assert!(mismatch(&variant, &[&variant.input], "whole").is_some(), "change {at} of {}", case.name);
         }
     }
 }
@@ -173,9 +173,9 @@ mod outsiders {
         out
     }
 
-    fn segments(of: &Value) -> Vec<u8> {
+    fn segments(value: &Value) -> Vec<u8> {
         let repeat = |s: &Value| unescape(s[0].as_str().unwrap()).repeat(s[1].as_u64().unwrap() as usize);
-        of.as_array().unwrap().iter().flat_map(repeat).collect()
+        value.as_array().unwrap().iter().flat_map(repeat).collect()
     }
 
     fn plain(value: &Value) -> String {
@@ -201,7 +201,7 @@ mod outsiders {
         let expected = CaseOutcome {
             events: events.iter().cycle().take(count).cloned().collect(),
             comments: case["comments"].as_array().map(|comments| comments.iter().map(plain).collect()),
-            skipped: Vec::new(),
+            skipped_sizes: Vec::new(),
             retry: case["retry_ms"].as_u64(),
             last_event_id: plain(&case["last_event_id"]),
         };
@@ -216,11 +216,11 @@ mod outsiders {
         for value in all {
             let case = case(value);
             assert_eq!(mismatch_at_a_split(&case), None);
-            if let Some(listed) = value["chunks"].as_array() {
-                let listed: Vec<Vec<u8>> = listed.iter().map(|chunk| unescape(chunk.as_str().unwrap())).collect();
-                assert_eq!(listed.concat(), case.input, "{}", case.name);
-                let listed: Vec<&[u8]> = listed.iter().map(Vec::as_slice).collect();
-                assert_eq!(mismatch(&case, &listed, "listed"), None);
+            if let Some(chunks) = value["chunks"].as_array() {
+                let chunks: Vec<Vec<u8>> = chunks.iter().map(|chunk| unescape(chunk.as_str().unwrap())).collect();
+                assert_eq!(chunks.concat(), case.input, "{}", case.name);
+                let chunks: Vec<&[u8]> = chunks.iter().map(Vec::as_slice).collect();
+                assert_eq!(mismatch(&case, &chunks, "listed"), None);
             }
             for pair in value["events_after_bytes"].as_array().into_iter().flatten() {
                 let (n, events) = (pair[0].as_u64().unwrap() as usize, pair[1].as_u64().unwrap() as usize);

@@ -84,12 +84,11 @@ impl Stream {
     pub fn take(&self) -> Result<Taken> {
         // Locked until the item is written, so that the journal has the order in which two readers took items.
         let mut recording = self.recording();
-        let taken = self.buffer.take();
-        let taken = write_to_journal(taken, &mut recording, &self.buffer)?;
-        if let (Some(recovery), Taken::Item(item)) = (&self.recovery, &taken) {
+        let outcome = write_to_journal(self.buffer.take(), &mut recording, &self.buffer)?;
+        if let (Some(recovery), Taken::Item(item)) = (&self.recovery, &outcome) {
             recovery.take(item, &self.buffer);
         }
-        Ok(taken)
+        Ok(outcome)
     }
 
     /// Pushes a gap that ends now, so that what happened before is requested; `false`: nothing requests it.
@@ -165,9 +164,9 @@ impl std::fmt::Debug for Stream {
 }
 
 /// Writes a taken item to the journal, or puts it back if that fails.
-fn write_to_journal(taken: Taken, recording: &mut Recording, buffer: &Buffer) -> Result<Taken> {
-    let Recording::On(recorder, previous_end) = recording else { return Ok(taken) };
-    match taken {
+fn write_to_journal(outcome: Taken, recording: &mut Recording, buffer: &Buffer) -> Result<Taken> {
+    let Recording::On(recorder, previous_end) = recording else { return Ok(outcome) };
+    match outcome {
         Taken::Item(item) => match record_gap(recorder, previous_end, &item).and_then(|()| recorder.append(&item)) {
             Ok(()) => Ok(Taken::Item(item)),
             Err(error) => {
@@ -180,7 +179,7 @@ fn write_to_journal(taken: Taken, recording: &mut Recording, buffer: &Buffer) ->
     }
 }
 
-/// Records the gap between two recordings in one journal. There is none if the first item is older than the journal's end.
+/// Records the gap between two recordings in one journal; nothing if the first item is older than the journal's end.
 fn record_gap(recorder: &Recorder, previous_end: &mut Option<SystemTime>, first: &Item) -> Result<()> {
     let Some(start) = *previous_end else { return Ok(()) };
     let end = match first {

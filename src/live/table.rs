@@ -113,14 +113,14 @@ fn rows(item: &Item) -> Vec<LiveItem> {
 }
 
 fn update_row(update: &Update) -> LiveItem {
-    let owned = |text: &std::sync::Arc<str>| text.to_string();
+    let to_string = |text: &std::sync::Arc<str>| text.to_string();
     LiveItem {
         kind: "update".into(),
         at: ms(update.received_at),
-        event: Some(update.event.as_ref().map_or_else(|| "message".into(), owned)),
-        id: Some(owned(&update.id)).filter(|id| !id.is_empty()),
+        event: Some(update.event.as_ref().map_or_else(|| "message".into(), to_string)),
+        id: Some(to_string(&update.id)).filter(|id| !id.is_empty()),
         seq: update.seq,
-        source: update.source.as_ref().map(owned),
+        source: update.source.as_ref().map(to_string),
         text: Some(update.text.clone()),
         ..LiveItem::default()
     }

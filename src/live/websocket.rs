@@ -112,8 +112,8 @@ impl WebsocketConnector {
         scrubber: &Scrubber,
     ) -> std::result::Result<Upgraded, StreamOpenError> {
         let url = self.url(token, position)?;
-        let fail = |why: &str| -> StreamOpenError {
-            let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
+        let fail = |reason: &str| -> StreamOpenError {
+            let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(reason));
             RequestErrorKind::Transport.error(scrubber.text(text)).into()
         };
         let key = STANDARD.encode([machine::random(), machine::random()].map(u64::to_ne_bytes).as_flattened());
@@ -126,7 +126,7 @@ impl WebsocketConnector {
         let response = transport.open_websocket(&url, headers, scrubber, limit).await?;
         check_handshake(response.headers(), &key).map_err(fail)?;
         match timeout(limit, response.upgrade()).await {
-            Ok(upgraded) => upgraded.map_err(|error| fail(&error.without_url().to_string())),
+            Ok(result) => result.map_err(|error| fail(&error.without_url().to_string())),
             Err(_) => Err(RequestErrorKind::Transport.error(no_response(limit)).into()),
         }
     }
@@ -146,9 +146,9 @@ impl Connector for WebsocketConnector {
         let limit = self.options.silence_limit;
         let resume_position = self.sequence.resume();
         let mut position = resume_position.filter(|_| self.refusals < MAX_REFUSALS);
-        let mut resume_failure = resume_position.filter(|_| position.is_none()).map(|omitted| {
+        let mut resume_failure = resume_position.filter(|_| position.is_none()).map(|last_seq| {
             Scrubbed::local(format!(
-                "the service closed twice when asked to resume behind {omitted}: it was asked from the beginning"
+                "the service closed twice when asked to resume behind {last_seq}: it was asked from the beginning"
             ))
         });
         let mut is_second_token = false;
@@ -172,12 +172,12 @@ impl Connector for WebsocketConnector {
                         continue;
                     }
                     // One odd status says nothing about the position.
-                    let refused = position.filter(|_| refuses_position(status));
-                    self.refusals = refused.map_or(0, |_| self.refusals + 1);
-                    if let Some(refused) = refused.filter(|_| self.refusals == MAX_REFUSALS) {
+                    let refused_position = position.filter(|_| refuses_position(status));
+                    self.refusals = refused_position.map_or(0, |_| self.refusals + 1);
+                    if let Some(last_seq) = refused_position.filter(|_| self.refusals == MAX_REFUSALS) {
                         let status = status.unwrap_or_default();
                         resume_failure = Some(Scrubbed::local(format!(
-                            "the service refused twice to resume behind {refused} (status {status}): it was asked from the beginning"
+                            "the service refused twice to resume behind {last_seq} (status {status}): it was asked from the beginning"
                         )));
                         position = None;
                         continue;
@@ -299,14 +299,14 @@ impl WebsocketConnection {
                     }
                     Poll::Ready(Ok(count @ 1..)) => read.bytes += count,
                     Poll::Ready(Err(error)) if error.kind() != io::ErrorKind::UnexpectedEof => {
-                        self.end = Some(self.broken(&error));
+                        self.end = Some(self.describe_break(&error));
                     }
                     // Most libraries report it as a code too.
                     Poll::Ready(_) => self.end = Some("the connection ended without a close (1006)".into()),
                 },
-                Err(Violation { code, what }) => {
-                    self.write(Opcode::Close, &frames::close(code, &what));
-                    self.end = Some(self.broken(&what));
+                Err(Violation { code, message }) => {
+                    self.write(Opcode::Close, &frames::close(code, &message));
+                    self.end = Some(self.describe_break(&message));
                 }
             }
         }
@@ -323,10 +323,10 @@ impl WebsocketConnection {
 
     fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let mut space = ReadBuf::new(self.decoder.space());
-        let polled = Pin::new(&mut self.socket).poll_read(cx, &mut space);
+        let poll = Pin::new(&mut self.socket).poll_read(cx, &mut space);
         let count = space.filled().len();
         self.decoder.fill(count);
-        polled.map_ok(|()| count)
+        poll.map_ok(|()| count)
     }
 
     fn take_message(
@@ -345,15 +345,15 @@ impl WebsocketConnection {
             Incoming::Pong => return Ok(()),
             Incoming::Skipped(size) => {
                 self.has_received = true;
-                into.push(Item::Notice(Notice::skipped("message", size, self.decoder.limit, machine::now())));
+                into.push(Item::Notice(Notice::oversize_gap("message", size, self.decoder.limit, machine::now())));
                 return Ok(());
             }
             Incoming::Close { code, reason } => return Err(self.handle_close(code, &reason)),
         };
         match heartbeat::parse(&text) {
-            Some(Heartbeat::Ping { reply, own }) => {
+            Some(Heartbeat::Ping { reply, client_ping }) => {
                 self.write(Opcode::Text, reply.as_bytes());
-                self.ping = Some(own);
+                self.ping = Some(client_ping);
                 return Ok(());
             }
             Some(Heartbeat::Pong) => return Ok(()),
@@ -408,8 +408,8 @@ impl WebsocketConnection {
         self.scrubber.message(close_code::describe(code, text))
     }
 
-    fn broken(&self, what: &dyn std::fmt::Display) -> Scrubbed {
-        self.scrubber.message(format!("the connection broke: {what}"))
+    fn describe_break(&self, cause: &dyn std::fmt::Display) -> Scrubbed {
+        self.scrubber.message(format!("the connection broke: {cause}"))
     }
 }
 
