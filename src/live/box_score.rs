@@ -72,7 +72,7 @@ struct Cell {
     /// When it was last lowered.
     lowered_at: Option<SystemTime>,
     /// A value of a request that another one has to confirm, and when it was sent.
-    unconfirmed: Option<(f64, SystemTime)>,
+    candidate: Option<(f64, SystemTime)>,
 }
 
 impl Cell {
@@ -80,7 +80,7 @@ impl Cell {
     fn after(before: Option<&Cell>, value: Option<f64>, from: Moment) -> Self {
         let is_lower = before.is_some_and(|before| value < before.value);
         let lowered_at = if is_lower { Some(from.at) } else { before.and_then(|before| before.lowered_at) };
-        Cell { value, version: before.and_then(|before| before.version), from, lowered_at, unconfirmed: None }
+        Cell { value, version: before.and_then(|before| before.version), from, lowered_at, candidate: None }
     }
 }
 
@@ -126,14 +126,14 @@ impl BoxScore {
     }
 
     fn feed_notice(&mut self, notice: &Notice, request: Origin) -> bool {
-        let (updates, sent) = match notice {
+        let (updates, sent_at) = match notice {
             Notice::Recovering { updates, requested_at, .. } => (updates, Some(*requested_at)),
             Notice::Recovered { updates, requested_at, .. } => (updates, *requested_at),
             _ => return false,
         };
-        let origin = if sent.is_some() { request } else { Origin::Stream };
-        let applied = |update: &&Update| self.feed_update(update, origin, sent.unwrap_or(update.received_at));
-        updates.iter().filter(applied).count() > 0
+        let origin = if sent_at.is_some() { request } else { Origin::Stream };
+        let is_change = |update: &&Update| self.feed_update(update, origin, sent_at.unwrap_or(update.received_at));
+        updates.iter().filter(is_change).count() > 0
     }
 
     /// Applies an update that was received, or requested, at this time.
@@ -145,18 +145,19 @@ impl BoxScore {
         let (has_rows, unreadable) = (!read.rows.is_empty(), self.unreadable);
         let is_of_snapshot = origin != Origin::Seed && read.kind == RowsKind::Snapshot;
         let from = Moment { at, item: self.items, is_requested: origin != Origin::Stream, is_of_snapshot };
-        let changed = self.apply(read, origin, from, update.received_at);
-        self.ignored += u64::from(has_rows && !changed && self.unreadable == unreadable);
-        self.updated_at = self.updated_at.max(changed.then_some(update.received_at));
-        changed
+        let has_changed = self.apply(read, origin, from, update.received_at);
+        self.ignored += u64::from(has_rows && !has_changed && self.unreadable == unreadable);
+        self.updated_at = self.updated_at.max(has_changed.then_some(update.received_at));
+        has_changed
     }
 
     /// Applies a response of `stats`, `team_game_stats` or `catch_up` where it is not older than the current lines.
     pub fn seed(&mut self, body: &[u8]) -> Result<()> {
-        let wrong = || {
+        let invalid_root = || {
             Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats".into())
         };
-        let read = rows::read(body, self.sport).filter(|read| read.kind != RowsKind::Change).ok_or_else(wrong)?;
+        let read =
+            rows::read(body, self.sport).filter(|read| read.kind != RowsKind::Change).ok_or_else(invalid_root)?;
         let from = Moment { at: SystemTime::UNIX_EPOCH, item: self.items, is_requested: true, is_of_snapshot: false };
         self.apply(read, Origin::Seed, from, crate::machine::now());
         Ok(())
@@ -168,7 +169,7 @@ impl BoxScore {
     }
 
     fn apply(&mut self, read: rows::Rows, origin: Origin, from: Moment, received_at: SystemTime) -> bool {
-        let mut changed = read.kind != RowsKind::Change && self.forget_absent(&read, origin, from.at);
+        let mut has_changed = read.kind != RowsKind::Change && self.forget_absent(&read, origin, from.at);
         for problem in read.problems {
             self.leave_out(problem, received_at);
         }
@@ -181,9 +182,9 @@ impl BoxScore {
             let team = self.teams.entry(row.team_id).or_default();
             team.name = row.team_name.clone().or(team.name.take());
             let line = team.lines.entry(row.player_id).or_default();
-            changed |= line.apply(row, read.kind, origin, from);
+            has_changed |= line.apply(row, read.kind, origin, from);
         }
-        changed
+        has_changed
     }
 
     fn leave_out(&mut self, problem: Problem, at: SystemTime) {
@@ -200,7 +201,7 @@ impl BoxScore {
         self.codes.iter().map(String::len).chain(team_names).chain(in_lines).sum()
     }
 
-    /// Makes room for a row, so that the table can always have its columns; an error if there is none. `text_bytes`: of the names
+    /// Makes room for a row, so that the table can always have its columns; or returns an error. `text_bytes`: of the names
     /// and codes so far, which are counted for the first new one of a message.
     fn reserve(&mut self, row: &Row, text_bytes: &mut Option<usize>) -> std::result::Result<(), Problem> {
         let team = self.teams.get(&row.team_id);
@@ -214,13 +215,13 @@ impl BoxScore {
         let size = rows::text_bytes(names, codes) + team_name.map_or(0, str::len);
         let with_row = if size == 0 { 0 } else { size + *text_bytes.get_or_insert_with(|| self.text_bytes()) };
         let has_room = with_row <= MAX_TEXT_BYTES;
-        let known: usize = self.teams.values().map(|team| 1 + team.lines.len()).sum();
-        let rows = known + usize::from(!is_known) + usize::from(team.is_none());
+        let count: usize = self.teams.values().map(|team| 1 + team.lines.len()).sum();
+        let rows = count + usize::from(!is_known) + usize::from(team.is_none());
         let is_new = !is_known || !new.is_empty();
         // The limits of a table of an empty body.
         if !has_room || (is_new && tables::is_too_wide((self.codes.len() + new.len()).max(1), rows, 0)) {
             let beside =
-                format!("{known} rows and {} codes, with texts of {} bytes", self.codes.len(), self.text_bytes());
+                format!("{count} rows and {} codes, with texts of {} bytes", self.codes.len(), self.text_bytes());
             return Err(Problem::new("$", format!("no table has room for it beside {beside}")));
         }
         *text_bytes = text_bytes.map(|bytes| bytes + size);
@@ -240,7 +241,7 @@ impl BoxScore {
         // A line of zeros may be left out.
         let is_zero = |cell: &Cell| cell.value == Some(0.0);
         let is_of = |cell: &Cell, item| cell.from.is_of_snapshot && cell.from.item <= item && !is_zero(cell);
-        let mut changed = false;
+        let mut has_changed = false;
         for (id, team) in &mut self.teams {
             for (player, line) in team.lines.iter_mut().filter(|(player, _)| is_absent(*id, **player)) {
                 let before = line.cells.len();
@@ -249,12 +250,12 @@ impl BoxScore {
                     TEAM_LINE_ID => is_partial || (origin != Origin::Seed && cell.from.at > at),
                     _ => cell.from.item >= first_item || is_zero(cell),
                 });
-                changed |= line.cells.len() < before;
+                has_changed |= line.cells.len() < before;
                 line.whole_version = line.whole_version.max(line.version.filter(|_| line.cells.len() < before));
                 self.staleness.is_doubtful |= line.cells.values().any(|cell| is_of(cell, last));
             }
         }
-        changed
+        has_changed
     }
 
     /// Builds the table `live_leaders`: the players with the highest values of a code, those with equal values by their ids.
@@ -360,22 +361,22 @@ impl ScoreLine {
         let is_before = is_before_gap || cell.from.is_requested || cell.from.at <= requested_at;
         let Some(value) = value.filter(|_| is_before) else { return };
         if cell.value == Some(value) {
-            cell.unconfirmed = None;
+            cell.candidate = None;
             return;
         }
         let within = |at: SystemTime, wait: Duration| at.checked_add(wait).is_none_or(|due| due > requested_at);
         // What the stream delivered since the gap, or lowers a count, may be newer than the state.
         let is_since_gap = cell.from.item > gap && !cell.from.is_requested;
         let since = if is_since_gap { Some(cell.from.at) } else { cell.lowered_at };
-        let is_doubtful = cell.value.is_some_and(|known| value < known)
+        let is_doubtful = cell.value.is_some_and(|current| value < current)
             || cell.value < Some(value) && since.is_some_and(|at| within(at, MAX_LAG));
         // What closes a gap was requested late enough after another state. One state may close several gaps.
         let is_late = |at| if confirmed_until == 0 { !within(at, CONFIRMED_AFTER) } else { at != requested_at };
-        let is_confirmed = is_before_gap || cell.unconfirmed.is_some_and(|(other, at)| other == value && is_late(at));
+        let is_confirmed = is_before_gap || cell.candidate.is_some_and(|(other, at)| other == value && is_late(at));
         if !is_doubtful || is_confirmed {
             *cell = Cell::after(Some(cell), Some(value), from);
-        } else if cell.unconfirmed.is_none_or(|(other, _)| other != value) {
-            cell.unconfirmed = Some((value, requested_at));
+        } else if cell.candidate.is_none_or(|(other, _)| other != value) {
+            cell.candidate = Some((value, requested_at));
         }
     }
 

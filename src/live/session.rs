@@ -63,11 +63,11 @@ pub(super) async fn run<C: Connector>(mut connector: C, options: &StreamOptions,
     let mut silent_connections = 0_u32;
     loop {
         buffer.set_state(ConnectionState::Connecting);
-        let (begun, transport) = (machine::now(), connector.transport());
+        let (started_at, transport) = (machine::now(), connector.transport());
         let wait = match connector.connect(&transport).await {
             Ok((mut connection, resume_failure)) => {
                 let at = machine::now();
-                if let Some((start, reason)) = gap_before(open_gap.take(), resume_failure, begun) {
+                if let Some((start, reason)) = gap_before(open_gap.take(), resume_failure, started_at) {
                     buffer.push(Item::Notice(Notice::gap(start, Some(at), reason))).await;
                 }
                 buffer.set_state(ConnectionState::Connected);
@@ -91,14 +91,14 @@ pub(super) async fn run<C: Connector>(mut connector: C, options: &StreamOptions,
                     // Nothing was sent, so there is no gap: the error is the first item.
                     return error;
                 }
-                let (start, cause) = open_gap.get_or_insert_with(|| (begun, reason.clone()));
+                let (start, cause) = open_gap.get_or_insert_with(|| (started_at, reason.clone()));
                 if is_final || status.is_some_and(|status| options.give_up_on.contains(&status)) {
                     report(buffer, reason, status, backoff.failed_attempts + 1, None).await;
                     buffer.push(Item::Notice(Notice::gap(*start, None, cause.to_string()))).await;
                     return error;
                 }
-                let own = backoff.after_failure(machine::chance());
-                let wait = wait.map_or(own, |requested| requested.clamp(own, backoff.longest_requested().max(own)));
+                let delay = backoff.after_failure(machine::chance());
+                let wait = wait.map_or(delay, |wait| wait.clamp(delay, backoff.longest_requested().max(delay)));
                 report(buffer, reason, status, backoff.failed_attempts, Some(wait)).await;
                 wait
             }
@@ -167,22 +167,22 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
     // The time of the last update, and how long the connection was read since; `None`: that is reported.
     let (mut quiet_since, mut quiet) = (machine::now(), Some(Duration::ZERO));
     let cause = loop {
-        let room = buffer.room();
+        let free = buffer.room();
         ahead.fill(buffer);
         let keepalive = connection.keepalive_after();
         let is_read = ahead.items.is_empty() || (keepalive.is_some() && ahead.bytes < MAX_READ_AHEAD);
         let until_keepalive = keepalive.map(|interval| interval.saturating_sub(since_keepalive));
-        let begun = Instant::now();
+        let start = Instant::now();
         let until_silent = is_read.then(|| options.silence_limit.saturating_sub(silent));
         let until_quiet = quiet.filter(|_| is_read).map(|elapsed| options.quiet_after.saturating_sub(elapsed));
         let wait = [until_silent, until_quiet, until_keepalive].into_iter().flatten().min();
         let read = async { if is_read { connection.read(&mut incoming).await } else { pending().await } };
-        let capacity = async { if ahead.items.is_empty() { pending().await } else { room.await } };
+        let capacity = async { if ahead.items.is_empty() { pending().await } else { free.await } };
         let read = timeout(wait.unwrap_or(Duration::MAX), first(read, capacity)).await.ok().flatten();
-        let took = begun.elapsed();
-        since_keepalive += took;
+        let elapsed = start.elapsed();
+        since_keepalive += elapsed;
         if is_read {
-            (silent, quiet) = (silent + took, quiet.map(|elapsed| elapsed + took));
+            (silent, quiet) = (silent + elapsed, quiet.map(|time| time + elapsed));
         }
         if let Some(Ok(ReadCounts { bytes: bytes @ 1.., repeats })) = read {
             has_bytes = true;
