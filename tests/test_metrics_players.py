@@ -456,12 +456,12 @@ def test_players_have_their_names(second: Service, asks: sideline.Client) -> Non
 
 
 @pytest.mark.parametrize("metric", POSSESSION_METRICS)
-def test_events_need_their_position_to_count_once(metric: str) -> None:
+def test_equal_events_need_their_position_to_count_once(metric: str) -> None:
     """Without it, two free throws of a player and one event that occurs twice are the same rows."""
-    events = TABLES["possession_events"].drop("position")
-    for rows in (events, [events, events]):
-        with pytest.raises(ValueError, match="possession_events is not a table possession_events.*lacks position"):
-            getattr(metrics, metric)(TABLES["possessions"], rows)
+    possessions, events = TABLES["possessions"], TABLES["possession_events"].drop("position")
+    assert getattr(metrics, metric)(possessions, events).equals(getattr(metrics, metric)(possessions, TABLES["possession_events"]))
+    with pytest.raises(ValueError, match="possession_events has equal rows of session .*: pass the column position"):
+        getattr(metrics, metric)(possessions, [events, events])
 
 
 @pytest.mark.parametrize(("name", "text"), [("details", "FG,PTS"), ("is_3point", "yes")])

@@ -17,7 +17,7 @@ POSSESSION_KEY = ("session_id", "team_id", "possession")
 LINEUP_COLUMNS = ("player_ids", "opposing_player_ids", "start_game_clock_s", "end_game_clock_s")
 POSSESSION_COLUMNS = {"possessions": (*POSSESSION_KEY, *LINEUP_COLUMNS)}
 EVENT_KEY = (*POSSESSION_KEY, "position")
-EVENT_COLUMNS = {"possession_events": (*EVENT_KEY, "player_id", "possession_type", "details")}
+EVENT_COLUMNS = {"possession_events": (*POSSESSION_KEY, "player_id", "possession_type", "details")}
 
 
 def check_unique(
@@ -29,6 +29,16 @@ def check_unique(
     for session in rows.filter(rows.select(keys).is_duplicated())["session_id"]:
         raise ValueError(f"{argument} has session {session} twice: pass each session once")
     return rows
+
+
+def _check_events(events: "polars.DataFrame") -> "polars.DataFrame":
+    if "position" in events.columns:
+        return check_unique(events, "possession_events", EVENT_KEY)
+    for session in events.filter(events.is_duplicated())["session_id"]:
+        raise ValueError(
+            f"possession_events has equal rows of session {session}: pass the column position, which tells them apart"
+        )
+    return events
 
 
 def check_same_sessions(boxes: "polars.DataFrame", possessions: "polars.DataFrame") -> None:
@@ -76,7 +86,7 @@ def possessions_with_points(
         raise ValueError("possessions and possession_events are both needed: pass the payload, or both tables")
     check_columns(frames["possessions"], "possessions", by)
     possessions = check_unique(frames["possessions"])
-    events = scoring_events(check_unique(frames["possession_events"], "possession_events", EVENT_KEY), measure)
+    events = scoring_events(_check_events(frames["possession_events"]), measure)
     for session in events.join(possessions, on=POSSESSION_KEY, how="anti")["session_id"]:
         raise ValueError(f"possession_events has a possession of session {session} that is not in possessions")
     fives = possessions.select(*POSSESSION_KEY, "player_ids", "opposing_player_ids")
