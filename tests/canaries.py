@@ -19,7 +19,7 @@ from needs import library
 
 import sideline
 
-OURS = str(Path(sideline.__file__).parent)
+PACKAGE_FOLDER = str(Path(sideline.__file__).parent)
 
 
 @cache
@@ -59,7 +59,7 @@ def _hits(secrets: Mapping[str, str], low: str) -> Iterator[tuple[str, int]]:
             yield name, at
 
 
-def shown(thing: Any, name: str = "result") -> Iterator[tuple[str, str | bytes]]:
+def texts_of(thing: Any, name: str = "result") -> Iterator[tuple[str, str | bytes]]:
     """Every text that a user, a notebook, a logger of errors or another process gets of a thing."""
     if thing is None or isinstance(thing, (bool, int, float)):
         return
@@ -76,15 +76,15 @@ def shown(thing: Any, name: str = "result") -> Iterator[tuple[str, str | bytes]]
         yield f"vars of {name}", repr(vars(thing))
     if isinstance(thing, (list, tuple)):
         for place, part in enumerate(thing):
-            yield from shown(part, f"{name}[{place}]")
+            yield from texts_of(part, f"{name}[{place}]")
     elif isinstance(thing, sideline.Payload):
         yield f"{name}.url and headers", f"{thing.url} {thing.headers} {thing.request_id}"
         for place, part in enumerate(thing.parts if len(thing.parts) > 1 else ()):
-            yield from shown(part, f"{name}.parts[{place}]")
+            yield from texts_of(part, f"{name}.parts[{place}]")
     elif isinstance(thing, sideline.Batch):
         yield f"{name}.coverage", repr(thing.coverage.to_dicts())
-        yield from shown(list(thing.errors.values()), f"{name}.errors")
-        yield from shown(list(thing), f"payloads of {name}")
+        yield from texts_of(list(thing.errors.values()), f"{name}.errors")
+        yield from texts_of(list(thing), f"payloads of {name}")
     elif isinstance(thing, sideline.Update):
         yield f"all of {name}", repr([thing.raw, thing.text, thing.event, thing.id, thing.source])
     elif isinstance(thing, BaseException):
@@ -99,12 +99,12 @@ def _of_an_error(error: BaseException, name: str) -> Iterator[tuple[str, str | b
         links += [more for more in (link.__cause__, link.__context__) if more is not None]
         for frame in link.stack:
             # In a frame of the user's own the user's secrets may be.
-            if frame.filename.startswith(OURS):
+            if frame.filename.startswith(PACKAGE_FOLDER):
                 yield f"locals of {frame.name} in the traceback of {name}", repr(frame.locals)
     tb = error.__traceback__
-    while tb is not None and not tb.tb_frame.f_code.co_filename.startswith(OURS):
+    while tb is not None and not tb.tb_frame.f_code.co_filename.startswith(PACKAGE_FOLDER):
         tb = tb.tb_next
     if tb is not None:
         yield f"notebook traceback of {name}", re.sub(r"\x1b\[[0-9;]*m", "", library("IPython.core.ultratb").VerboseTB().text(type(error), error, tb))
     for part in ("batch", "payload"):
-        yield from shown(getattr(error, part, None), f"{name}.{part}")
+        yield from texts_of(getattr(error, part, None), f"{name}.{part}")

@@ -138,7 +138,7 @@ def bundle(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="session")
-def certified(authority: trustme.CA) -> Callable[..., ssl.SSLContext]:
+def tls_context(authority: trustme.CA) -> Callable[..., ssl.SSLContext]:
     """The server side of TLS, with a certificate for these names."""
 
     def context(*names: str) -> ssl.SSLContext:

@@ -70,7 +70,7 @@ class Server:
     """The address and requests of a running server."""
 
     base_url: str
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[Asked] = field(default_factory=list)
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def server(respond: Callable[[Asked], Answer]) -> Iterator[Server]:
 
         def do_GET(self) -> None:
             request = Asked("GET", self.path, {k.lower(): v for k, v in self.headers.items()})
-            seen.asked.append(request)
+            seen.requests.append(request)
             status, headers, body = respond(request)
             self.send_response(status)
             for name, value in {"content-type": "application/json", "content-length": str(len(body)), **headers}.items():
@@ -109,7 +109,7 @@ def server(respond: Callable[[Asked], Answer]) -> Iterator[Server]:
 GRAMMAR = re.compile(r'hmac username="(.+)",algorithm="hmac-sha1",headers="date host request-line",signature="([A-Za-z0-9+/=]*)"')
 
 
-def verified(request: Asked, secrets: dict[str, str], now: float) -> str | None:
+def verify(request: Asked, secrets: dict[str, str], now: float) -> str | None:
     """Why a request's signature is refused, or None."""
     match = GRAMMAR.fullmatch(request.headers.get("authorization", ""))
     if not match:

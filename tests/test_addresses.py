@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from independent import read, verified
+from independent import read, verify
 from wire import answering, listener, over_tls, proxy, respond
 
 import sideline
@@ -41,21 +41,23 @@ ADDRESSES = [
 ]
 
 
-@pytest.mark.parametrize(("address", "where", "host", "prefix"), ADDRESSES)
+@pytest.mark.parametrize(("address", "interface", "host", "prefix"), ADDRESSES)
 @pytest.mark.parametrize("argument", ["base_url", "SIDELINE_BASE_URL"])
-def test_an_address_is_sent_and_signed_as_it_is_read(monkeypatch: pytest.MonkeyPatch, address: str, where: str, host: str, prefix: str, argument: str) -> None:
+def test_an_address_is_sent_and_signed_as_it_is_read(
+    monkeypatch: pytest.MonkeyPatch, address: str, interface: str, host: str, prefix: str, argument: str
+) -> None:
     heads: list[bytes] = []
-    with listener(answering(heads), where) as seen:
+    with listener(answering(heads), interface) as seen:
         address = address.format(seen.port)
         if argument.isupper():
             monkeypatch.setenv(argument, address)
         with sideline.Client(username="ann", secret="s3cret", **{} if argument.isupper() else {argument: address}) as client:
             payload = client.team_events(46, 1_800_000_000_001, 1_800_000_000_002)
-    asked = read(heads[0])
-    assert asked.target == f"{prefix}/v1/data/teams/46/events?from=1800000000001&to=1800000000002"
-    assert asked.headers["host"] == host.format(seen.port)
-    assert verified(asked, {"ann": "s3cret"}, time.time()) is None
-    assert payload.url == f"http://{host.format(seen.port)}{asked.target}"
+    request = read(heads[0])
+    assert request.target == f"{prefix}/v1/data/teams/46/events?from=1800000000001&to=1800000000002"
+    assert request.headers["host"] == host.format(seen.port)
+    assert verify(request, {"ann": "s3cret"}, time.time()) is None
+    assert payload.url == f"http://{host.format(seen.port)}{request.target}"
 
 
 @pytest.mark.parametrize(
@@ -74,9 +76,9 @@ def test_a_name_is_sent_and_signed_in_lower_case_without_its_default_port(addres
     with listener(answering(heads)) as seen, proxy({place: seen.port}) as between:
         with sideline.Client(username="ann", secret="s3cret", base_url=address, proxy=between.address, allow_http=True) as client:
             client.teams()
-    asked = read(heads[0])
-    assert asked.headers["host"] == host
-    assert verified(asked, {"ann": "s3cret"}, time.time()) is None
+    request = read(heads[0])
+    assert request.headers["host"] == host
+    assert verify(request, {"ann": "s3cret"}, time.time()) is None
 
 
 @pytest.mark.parametrize(
@@ -89,37 +91,37 @@ def test_a_name_is_sent_and_signed_in_lower_case_without_its_default_port(addres
         ("https://bücher.invalid", "xn--bcher-kva.invalid:443", "xn--bcher-kva.invalid"),
     ],
 )
-def test_a_name_is_certified_as_it_is_requested(certified: Callable[..., ssl.SSLContext], bundle: Path, address: str, place: str, host: str) -> None:
+def test_a_name_is_certified_as_it_is_requested(tls_context: Callable[..., ssl.SSLContext], bundle: Path, address: str, place: str, host: str) -> None:
     heads: list[bytes] = []
-    context = certified("service.invalid", "xn--bcher-kva.invalid")
+    context = tls_context("service.invalid", "xn--bcher-kva.invalid")
     with listener(over_tls(context, answering(heads))) as seen, proxy({place: seen.port}) as between:
         with sideline.Client(username="ann", secret="s3cret", base_url=address, proxy=between.address, ca_bundle=bundle) as client:
             client.teams()
-    asked = read(heads[0])
-    assert asked.headers["host"] == host
-    assert verified(asked, {"ann": "s3cret"}, time.time()) is None
+    request = read(heads[0])
+    assert request.headers["host"] == host
+    assert verify(request, {"ann": "s3cret"}, time.time()) is None
 
 
 @pytest.mark.parametrize("location", ["/moved?x=a%40b", "http://LOCALHOST:{}/moved?x=a%40b", "//localhost:{}/moved?x=a%40b", "../../moved?x=a%40b#part"])
 def test_a_redirect_of_the_same_server_is_signed_for_where_it_leads(location: str) -> None:
     heads: list[bytes] = []
-    with listener(lambda connection: answering(heads, answers.pop(0))(connection)) as seen:
-        moved = b"HTTP/1.1 302 Found\r\nConnection: close\r\nContent-Length: 0\r\nLocation: %s\r\n\r\n" % location.format(seen.port).encode()
-        answers = [moved, respond(b"/v1/data/teams")]
+    with listener(lambda connection: answering(heads, responses.pop(0))(connection)) as seen:
+        redirect = b"HTTP/1.1 302 Found\r\nConnection: close\r\nContent-Length: 0\r\nLocation: %s\r\n\r\n" % location.format(seen.port).encode()
+        responses = [redirect, respond(b"/v1/data/teams")]
         with sideline.Client(username="ann", secret="s3cret", base_url=f"http://localhost:{seen.port}") as client:
             client.teams()
-    asked = read(heads[1])
-    assert asked.target == "/moved?x=a%40b"
-    assert verified(asked, {"ann": "s3cret"}, time.time()) is None
+    request = read(heads[1])
+    assert request.target == "/moved?x=a%40b"
+    assert verify(request, {"ann": "s3cret"}, time.time()) is None
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "address",
     ["http://[::1", "http://[::1%eth0]:80", "https://host:port", "https://host:99999", "https://", "https://ho st", "//host"],
 )
-def test_an_invalid_address_is_refused_when_the_client_is_built(wrong: str) -> None:
+def test_an_invalid_address_is_refused_when_the_client_is_built(address: str) -> None:
     with pytest.raises(sideline.ConfigurationError, match="base_url"):
-        sideline.Client(username="ann", secret="s", base_url=wrong)
+        sideline.Client(username="ann", secret="s", base_url=address)
 
 
 def test_no_token_of_another_service_goes_to_the_documented_websocket(monkeypatch: pytest.MonkeyPatch) -> None:

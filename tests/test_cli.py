@@ -61,7 +61,7 @@ def test_a_folder_that_cannot_be_made_is_reported_before_the_walk(tmp_path: Path
 
 @pytest.mark.parametrize("empty", ["", " ", ","])
 def test_an_empty_list_is_refused(empty: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = [(command._option_string_actions[option], name, option) for name, command in leaves(command_parser()) for option in command.options]
+    options = [(command._option_string_actions[option], name, option) for name, command in walk_commands(command_parser()) for option in command.options]
     lists = [(name, option) for action, name, option in options if type(action).__name__ == "_ExtendAction"]
     assert len(lists) > 4
     for name, option in lists:
@@ -117,10 +117,10 @@ def test_simulate_prints_what_to_export_and_ends_at_ctrl_c() -> None:
         assert running.stdout
         assert running.stdout.readline().startswith("#")
         lines = [running.stdout.readline().removeprefix("export ").strip().partition("=") for _ in range(7)]
-        exported = {name: value for name, _, value in lines}
-        asks = "import sideline; print(len(sideline.Client().teams()['teams']))"
-        asked = subprocess.run([sys.executable, "-c", asks], env={**os.environ, **exported}, capture_output=True, text=True, timeout=30)
-        assert (asked.stdout, asked.stderr) == ("4\n", "")
+        environment = {name: value for name, _, value in lines}
+        script = "import sideline; print(len(sideline.Client().teams()['teams']))"
+        run = subprocess.run([sys.executable, "-c", script], env={**os.environ, **environment}, capture_output=True, text=True, timeout=30)
+        assert (run.stdout, run.stderr) == ("4\n", "")
         running.send_signal(signal.SIGINT)
         out, errors = running.communicate(timeout=10)
         assert (running.returncode, out, errors) == (0, "", "")
@@ -148,20 +148,20 @@ def test_simulate_plays_the_next_game_for_a_live_stream() -> None:
 
 
 def test_help_says_what_each_command_does_what_each_option_means_and_where_credentials_come_from(capsys: pytest.CaptureFixture[str]) -> None:
-    def said(*arguments: str) -> str:
-        with pytest.raises(SystemExit) as ended:
+    def help_of(*arguments: str) -> str:
+        with pytest.raises(SystemExit) as excinfo:
             main(arguments)
-        assert ended.value.code == 0
+        assert excinfo.value.code == 0
         return capsys.readouterr().out
 
-    whole = " ".join(said("--help").split())
+    help_text = " ".join(help_of("--help").split())
     for word in ("SIDELINE_USERNAME", "SIDELINE_SECRET", "SIDELINE_API_KEY", "sideline doctor", *COMMANDS):
-        assert word in whole
+        assert word in help_text
     for command in COMMANDS:
-        text = said(command, "--help")
+        text = help_of(command, "--help")
         about = text.split("\n\n")[1]
         assert len(about.split()) > 8, command
-    assert "Exit status" in said("doctor", "--help")
+    assert "Exit status" in help_of("doctor", "--help")
     [commands] = [action for action in command_parser()._actions if isinstance(action, argparse._SubParsersAction)]
     assert set(commands.choices) == set(COMMANDS)
     assert [(name, action.dest) for name, parser in commands.choices.items() for action in parser._actions if not action.help] == []
@@ -171,13 +171,13 @@ def test_the_module_and_the_script_are_the_same_command() -> None:
     script = Path(sys.executable).with_name("sideline")
     texts = [subprocess.run([*command, "--help"], capture_output=True, text=True, timeout=30) for command in (COMMAND, [str(script)])]
     assert texts[0].stdout == texts[1].stdout != ""
-    nothing = subprocess.run(COMMAND, capture_output=True, text=True, timeout=30)
-    assert (nothing.returncode, nothing.stdout) == (2, "")
-    assert nothing.stderr == "sideline: the following arguments are required: COMMAND; see sideline --help\n"
+    run = subprocess.run(COMMAND, capture_output=True, text=True, timeout=30)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == "sideline: the following arguments are required: COMMAND; see sideline --help\n"
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("options", "message"),
     [
         (["--port", "70000"], "port"),
         (["--now", "2027-03-01T12:00"], "time zone"),
@@ -187,11 +187,11 @@ def test_the_module_and_the_script_are_the_same_command() -> None:
         (["--seed", "9" * 20], "it must be from 0 to"),
     ],
 )
-def test_invalid_options_are_refused_in_one_line(wrong: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert status_of("simulate", *wrong) == 2
+def test_invalid_options_are_refused_in_one_line(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status_of("simulate", *options) == 2
     text = capsys.readouterr().err
     assert text.startswith("sideline")
-    assert says in text
+    assert message in text
     assert text.count("\n") == 1
 
 
@@ -205,21 +205,21 @@ def test_exit_statuses_are_those_of_the_table_in_the_docs() -> None:
     page = (Path(__file__).parent.parent / "docs" / "command.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", page, re.M)
     assert [(int(number), name) for number, name in rows] == [(status.value, status.name) for status in Exit]
-    shown = " ".join(command_parser().format_help().split())
-    assert re.findall(r"(\d+) ", shown.partition("Exit status: ")[2]) == [str(status.value) for status in Exit]
+    help_text = " ".join(command_parser().format_help().split())
+    assert re.findall(r"(\d+) ", help_text.partition("Exit status: ")[2]) == [str(status.value) for status in Exit]
 
 
 def test_the_page_has_every_command_and_which_have_json() -> None:
     page = (Path(__file__).parent.parent / "docs" / "command.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `sideline ([a-z ]+)` \| .+ \| (.*)\|$", page, re.M)
-    described = [(name, bool(json_column)) for name, json_column in rows]
-    assert described == [(name, "--json" in command._option_string_actions) for name, command in leaves(command_parser())]
+    documented = [(name, bool(json_column)) for name, json_column in rows]
+    assert documented == [(name, "--json" in command._option_string_actions) for name, command in walk_commands(command_parser())]
 
 
 def test_each_module_of_a_command_is_registered() -> None:
     folder = Path(sideline.cli.__file__).parent
     modules = {path.stem for path in folder.glob("*.py") if "def add(commands" in path.read_text(encoding="utf-8")}
-    known_modules = {command.get_default("run").__module__.rpartition(".")[2] for _, command in leaves(command_parser())}
+    known_modules = {command.get_default("run").__module__.rpartition(".")[2] for _, command in walk_commands(command_parser())}
     assert modules == known_modules
 
 
@@ -227,29 +227,29 @@ def test_each_verdict_is_where_verdicts_are_listed() -> None:
     assert set(SEVERITY) <= set(re.findall(r"\w+", sideline.Archive.status.__doc__ or ""))
     engineer = (Path(__file__).parent.parent / "docs" / "engineer.md").read_text(encoding="utf-8")
     [sentence] = re.findall(r"`sideline status` exits with 3[^.]*\.", engineer)
-    [command] = [command for name, command in leaves(command_parser()) if name == "status"]
+    [command] = [command for name, command in walk_commands(command_parser()) if name == "status"]
     for text in (sentence, command.description or ""):
         assert set(SEVERITY) & set(re.findall(r"\w+", text)) == PROBLEMS, text
 
 
-def leaves(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+def walk_commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Each command of a parser that has no commands of its own."""
     below = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not below:
         yield name, parser
     for commands in below:
         for word, command in commands.items():
-            yield from leaves(command, f"{name} {word}".strip())
+            yield from walk_commands(command, f"{name} {word}".strip())
 
 
 def test_the_doctor_and_the_simulator_speak_json(service: sideline.Simulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for name, value in service.environ.items():
         monkeypatch.setenv(name, value)
     assert main(["doctor", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["ok"] is True
-    assert {"name", "state", "found", "advice"} == set(told["checks"][0])
-    assert service.secret not in str(told)
+    report = json.loads(capsys.readouterr().out)
+    assert report["ok"] is True
+    assert {"name", "state", "found", "advice"} == set(report["checks"][0])
+    assert service.secret not in str(report)
     monkeypatch.setenv("SIDELINE_SECRET", "wrong")
     assert main(["doctor", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["ok"] is False
@@ -284,7 +284,7 @@ def test_a_journal_is_replayed_as_lines_or_as_json(journal: Path, tmp_path: Path
     assert capsys.readouterr().err.startswith("sideline: ")
 
 
-def completed(line: str) -> set[str]:
+def complete(line: str) -> set[str]:
     """The completions that bash offers at the end of a line."""
     words = line.split(" ")
     code = f"""
@@ -298,7 +298,7 @@ _shtab_sideline; printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 @pytest.mark.parametrize(
-    ("line", "offered"),
+    ("line", "words"),
     [
         ("sideline ", {*COMMANDS}),
         ("sideline re", {"record", "replay", "report"}),
@@ -307,8 +307,8 @@ _shtab_sideline; printf '%s\\n' "${{COMPREPLY[@]}}"
         ("sideline sync a-folder --tea", {"--teams"}),
     ],
 )
-def test_bash_completes_commands_and_options(line: str, offered: set[str]) -> None:
-    assert completed(line) == offered
+def test_bash_completes_commands_and_options(line: str, words: set[str]) -> None:
+    assert complete(line) == words
 
 
 @needs("shtab")

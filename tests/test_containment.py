@@ -38,9 +38,9 @@ def client(service: sideline.Simulator) -> Iterator[sideline.Client]:
         yield client
 
 
-def stats(players: int, codes: int, own: bool = True) -> sideline.Payload:
+def stats(players: int, codes: int, has_own_codes: bool = True) -> sideline.Payload:
     """Each player with codes of his own, or all with the same."""
-    lines = [{"id": n, "stats": {f"C{n * codes + code if own else code}": 1 for code in range(codes)}} for n in range(players)]
+    lines = [{"id": n, "stats": {f"C{n * codes + code if has_own_codes else code}": 1 for code in range(codes)}} for n in range(players)]
     body = json.dumps({"teams": [{"id": 1, "player_stats": lines}]}, separators=(",", ":"))
     return sideline.Payload.from_bytes("stats", body.encode(), session_id="s")
 
@@ -51,9 +51,9 @@ def stats(players: int, codes: int, own: bool = True) -> sideline.Payload:
 def test_box_score_refuses_more_columns_than_it_may_have() -> None:
     assert len(stats(1, COLUMNS).table("box_score").column_names) == COLUMNS + len(sideline.SCHEMAS["box_score"])
     wide = stats(1, COLUMNS + 1)
-    with pytest.raises(sideline.DecodeError, match="player_stats has a row for each") as caught:
+    with pytest.raises(sideline.DecodeError, match="player_stats has a row for each") as excinfo:
         wide.table("box_score")
-    assert len(str(caught.value)) < 2_000
+    assert len(str(excinfo.value)) < 2_000
     assert wide.table().num_rows == COLUMNS + 1
 
 
@@ -94,10 +94,13 @@ def test_a_unit_counts_as_fetched_only_where_every_table_can_be_made(body: Calla
     assert batch.table("box_score").num_rows == client.stats(session_id).table("box_score").num_rows
 
 
-LONG = "n" * 300_000
+LONG_NAME = "n" * 300_000
 HOSTILE = {
-    "a long name above many rows": ("stats", {"teams": [{"id": 1, "name": LONG, "player_stats": [{"id": n, "stats": {"A": 1}} for n in range(20_000)]}]}),
-    "a long name above many values": ("stats", {"teams": [{"id": 1, "name": LONG, "player_stats": [{"id": 1, "stats": {f"A{n}": 1 for n in range(30_000)}}]}]}),
+    "a long name above many rows": ("stats", {"teams": [{"id": 1, "name": LONG_NAME, "player_stats": [{"id": n, "stats": {"A": 1}} for n in range(20_000)]}]}),
+    "a long name above many values": (
+        "stats",
+        {"teams": [{"id": 1, "name": LONG_NAME, "player_stats": [{"id": 1, "stats": {f"A{n}": 1 for n in range(30_000)}}]}]},
+    ),
     "empty games": ("schedule", {"games": [{"event_id": "g"}] * 100_000}),
     "a long list above many rows": ("possessions", {"possessions": [{"id": "p", "players": list(range(30_000)), "events": [{"id": "e"}] * 30_000}]}),
 }
@@ -122,7 +125,7 @@ def test_a_refusal_for_size_names_the_bound(name: str) -> None:
 
 
 Place = tuple[str | int, ...]
-EACH: dict[str, tuple[str, Place, str]] = {
+SHORTEST_ROWS: dict[str, tuple[str, Place, str]] = {
     "ball_screens": ("ball_screens", ("ballscreens",), '{"sessionId":"s","eventId":"e"}'),
     "box_score": ("stats", ("teams", 0, "player_stats"), '{"id":1}'),
     "events": ("team_events", ("events",), '{"id":"e"}'),
@@ -163,24 +166,24 @@ def table_or_refusal(payload: sideline.Payload, table: str) -> tuple[Any, str]:
 
 
 def test_each_table_of_a_body_has_its_hostile_body() -> None:
-    made = [sideline.Payload.from_bytes(path.stem, path.read_bytes(), session_id="s") for path in GOLDEN.glob("*.json")]
-    assert {table for payload in made for table in payload.tables} == set(EACH)
+    payloads = [sideline.Payload.from_bytes(path.stem, path.read_bytes(), session_id="s") for path in GOLDEN.glob("*.json")]
+    assert {table for payload in payloads for table in payload.tables} == set(SHORTEST_ROWS)
 
 
-@pytest.mark.parametrize("table", EACH)
+@pytest.mark.parametrize("table", SHORTEST_ROWS)
 def test_the_shortest_rows_make_no_larger_table_than_their_body_allows(table: str) -> None:
-    operation, place, row = EACH[table]
+    operation, place, row = SHORTEST_ROWS[table]
     for count in (2_000, 100_000):
         raw = many_rows(operation, place, row, count)
         # Long ids of the call stand in each row too.
         payload = sideline.Payload.from_bytes(operation, raw, session_id="s" * 100, game_id="g" * 100)
-        made, refusal = table_or_refusal(payload, table)
-        if made is None:
+        rows, refusal = table_or_refusal(payload, table)
+        if rows is None:
             assert "16 MiB and 64 bytes for each byte of its body" in refusal
             assert count > 2_000
         else:
-            assert made.nbytes <= BASE + TIMES * len(raw)
-            assert made.num_rows >= count or table == "team"
+            assert rows.nbytes <= BASE + TIMES * len(raw)
+            assert rows.num_rows >= count or table == "team"
 
 
 def test_every_table_of_a_season_is_far_below_its_bound(client: sideline.Client, service: sideline.Simulator) -> None:
@@ -208,10 +211,10 @@ def _stats(lines: list[dict[str, object]], name: str = "T") -> sideline.Payload:
 def test_a_live_box_score_takes_nothing_that_no_table_can_have() -> None:
     score = sideline.LiveBoxScore(_stats([{"id": 1, "stats": {"PTS": 2}}]))
     score.seed(_stats([{"id": 1, "stats": {"PTS": 3, "A\0": 1}}]))
-    odd: list[dict[str, Any]] = [{"A\0": 1}, {f"C{number}": 1 for number in range(1_000)}, {"PTS": "many"}]
-    changes = [{"team_id": 1, "player_id": 1, "stats": codes, "version": 9} for codes in [*odd, {"AST": 1}]]
+    invalid_stats: list[dict[str, Any]] = [{"A\0": 1}, {f"C{number}": 1 for number in range(1_000)}, {"PTS": "many"}]
+    changes = [{"team_id": 1, "player_id": 1, "stats": codes, "version": 9} for codes in [*invalid_stats, {"AST": 1}]]
     events = "".join(f"data: {json.dumps({'type': 'stats', 'data': change})}\n\n" for change in changes)
-    with server([then_hold(events.encode())]) as made, made.client() as client, client.live_stats("g", notices=False) as stream:
+    with server([then_hold(events.encode())]) as running_server, running_server.client() as client, client.live_stats("g", notices=False) as stream:
         assert [score.feed(next(stream)) for _ in changes] == [False, False, False, True]
     assert (score.unreadable, score.ignored) == (4, 0)
     assert {name: score.table().to_dicts()[0][name] for name in ("PTS", "AST")} == {"PTS": 2, "AST": 1}
@@ -252,10 +255,10 @@ def test_a_mistyped_source_is_not_waited_for_for_ever() -> None:
 def test_the_number_of_reported_unknown_fields_is_limited(client: sideline.Client, service: sideline.Simulator) -> None:
     body = {"teams": [{"id": 1, **{f"key{n}": n for n in range(100_000)}}]}
     service.faults.add("/v1/data/teams", body=json.dumps(body).encode(), times=1)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
         payload = client.teams()
-    assert len(payload.unknown_fields()) == len(told) == client.drift().num_rows == 1_000
+    assert len(payload.unknown_fields()) == len(messages) == client.drift().num_rows == 1_000
     assert payload.table().num_rows == 1
 
 
@@ -265,9 +268,9 @@ def test_the_check_for_unknown_fields_is_linear() -> None:
         body = b'{"teams": [{%s}]}' % b",".join(b'"key%d": 1' % n for n in range(count))
         times = []
         for _ in range(3):
-            begun = time.process_time()
+            start = time.process_time()
             assert len(sideline.Payload.from_bytes("teams", body).unknown_fields()) == 1_000
-            times.append(time.process_time() - begun)
+            times.append(time.process_time() - start)
         return min(times)
 
     # 64 times as many: ten times that is far from the 4,096 times of a quadratic check.
@@ -291,15 +294,15 @@ def test_a_range_whose_ends_are_the_same_is_refused() -> None:
 def test_a_field_can_be_pickled() -> None:
     for schema in sideline.SCHEMAS.values():
         for field in schema:
-            again = pickle.loads(pickle.dumps(field))
-            assert again == field
-            assert (again.unit, again.frame, again.description) == (field.unit, field.frame, field.description)
+            copy = pickle.loads(pickle.dumps(field))
+            assert copy == field
+            assert (copy.unit, copy.frame, copy.description) == (field.unit, field.frame, field.description)
 
 
 def test_a_batch_is_retried_by_a_client_of_its_class(client: sideline.Client, service: sideline.Simulator) -> None:
     batch = client.stats(["no-such-session"], on_error="keep")
-    wrong: list[Any] = [service.async_client(), "client", service]
-    for other in wrong:
+    invalid_clients: list[Any] = [service.async_client(), "client", service]
+    for other in invalid_clients:
         with pytest.raises(TypeError, match="client must be a Client, like"):
             batch.retry(client=other)
     with service.client() as other_client:
@@ -310,21 +313,21 @@ def test_a_batch_is_retried_by_a_client_of_its_class(client: sideline.Client, se
 def test_a_child_forked_while_a_thread_makes_units_looks_at_them_itself(client: sideline.Client, service: sideline.Simulator) -> None:
     session = client.game(service.games[0]["event_id"]).to_dict()["results"][0]["id"]
     batch = client.stats([session] * 100)
-    begun, release = threading.Event(), threading.Event()
+    has_begun, release = threading.Event(), threading.Event()
 
-    def collected(phase: str, _: object) -> None:
+    def on_collection(phase: str, _: object) -> None:
         """Runs between the objects that the thread makes."""
-        if threading.current_thread() is thread and not begun.is_set():
-            begun.set()
+        if threading.current_thread() is thread and not has_begun.is_set():
+            has_begun.set()
             release.wait()
 
     thread = threading.Thread(target=lambda: batch._core_units.to_list())  # type: ignore[union-attr]
     thresholds = gc.get_threshold()
-    gc.callbacks.append(collected)
+    gc.callbacks.append(on_collection)
     try:
         gc.set_threshold(1)
         thread.start()
-        assert begun.wait(60)
+        assert has_begun.wait(60)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
@@ -333,7 +336,7 @@ def test_a_child_forked_while_a_thread_makes_units_looks_at_them_itself(client: 
             os._exit(0 if batch.counts["fetched"] == 100 else 1)
         assert os.waitpid(child, 0)[1] == 0
     finally:
-        gc.callbacks.remove(collected)
+        gc.callbacks.remove(on_collection)
         gc.set_threshold(*thresholds)
         release.set()
         thread.join()

@@ -274,9 +274,9 @@ def test_an_unknown_name_fails_at_dns() -> None:
     assert "service.invalid" in report["DNS"].advice
 
 
-def test_an_unknown_authority_fails_at_tls_and_is_named(certified: Certified) -> None:
+def test_an_unknown_authority_fails_at_tls_and_is_named(tls_context: Certified) -> None:
     heads: list[bytes] = []
-    with listener(over_tls(certified("127.0.0.1"), answering(heads))) as seen:
+    with listener(over_tls(tls_context("127.0.0.1"), answering(heads))) as seen:
         report = read_report(make_client(seen.port))
     assert names_in_state(report) == ["TLS"]
     assert "UnknownIssuer" in report["TLS"].found
@@ -308,16 +308,16 @@ def test_a_handshake_without_end_fails_at_tls_for_the_port_responds() -> None:
     assert names_in_state(report) == ["TLS"]
 
 
-def test_a_server_that_says_nothing_fails_at_the_response(certified: Certified, bundle: Path) -> None:
-    with listener(over_tls(certified("127.0.0.1"), drain)) as seen:
+def test_a_server_that_says_nothing_fails_at_the_response(tls_context: Certified, bundle: Path) -> None:
+    with listener(over_tls(tls_context("127.0.0.1"), drain)) as seen:
         report = read_report(make_client(seen.port, ca_bundle=bundle, timeout=sideline.Timeout(connect=5, read=0.5, total=10)))
     assert names_in_state(report) == ["answer"]
     assert "read timeout" in report["answer"].found
 
 
-def test_a_page_in_the_services_place_fails_at_the_response(certified: Certified, bundle: Path) -> None:
+def test_a_page_in_the_services_place_fails_at_the_response(tls_context: Certified, bundle: Path) -> None:
     page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: 12\r\n\r\n<html>log in"
-    with listener(over_tls(certified("127.0.0.1"), answering([], page))) as seen:
+    with listener(over_tls(tls_context("127.0.0.1"), answering([], page))) as seen:
         report = read_report(make_client(seen.port, ca_bundle=bundle))
     assert names_in_state(report)[0] == "answer"
     assert "not JSON" in report["answer"].found
@@ -340,8 +340,8 @@ def test_an_address_with_a_path_of_its_own_fails_at_the_response_and_names_base_
 # -- proxies
 
 
-def test_a_proxy_is_reported_without_its_password(service_over_tls: Any, season: sideline.Simulator, certified: Certified, bundle: Path) -> None:
-    with service_over_tls(certified("127.0.0.1", "service.invalid")) as addresses:
+def test_a_proxy_is_reported_without_its_password(service_over_tls: Any, season: sideline.Simulator, tls_context: Certified, bundle: Path) -> None:
+    with service_over_tls(tls_context("127.0.0.1", "service.invalid")) as addresses:
         place = addresses["base_url"].removeprefix("https://")
         with proxy({"service.invalid:443": int(place.rpartition(":")[2])}, credentials="ann:pw-canary") as between:
             address = between.address.replace("//", "//ann:pw-canary@")
@@ -352,8 +352,8 @@ def test_a_proxy_is_reported_without_its_password(service_over_tls: Any, season:
     assert report["DNS"].state == "skipped"
 
 
-def test_a_proxy_that_inspects_tls_fails_at_tls(certified: Certified, monkeypatch: pytest.MonkeyPatch) -> None:
-    with listener(over_tls(certified("service.invalid"), answering([]))) as inspecting:
+def test_a_proxy_that_inspects_tls_fails_at_tls(tls_context: Certified, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listener(over_tls(tls_context("service.invalid"), answering([]))) as inspecting:
         with proxy({"service.invalid:443": inspecting.port}) as between:
             monkeypatch.setenv("HTTPS_PROXY", between.address)
             report = read_report(make_client(1, base_url="https://service.invalid", broadcast_base_url="https://service.invalid"))

@@ -27,7 +27,7 @@ class PlayedGame(FaultyService):
     """The number of streams that delivered the whole game."""
 
     @initialize()
-    def begin(self) -> None:
+    def start(self) -> None:
         type(self).world = World()
         self.world.service.streams.heartbeat = 0.05
         self.game = self.world.service.games[-1]
@@ -38,7 +38,7 @@ class PlayedGame(FaultyService):
         self.points = 0.0
         self.boxes: dict[int, tuple[sideline.LiveStream, sideline.LiveBoxScore]] = {}
         self.last: dict[int, float] = {}
-        super().begin()
+        super().start()
 
     @rule(speed=st.sampled_from(SPEEDS))
     def play_on(self, speed: float | None) -> None:
@@ -93,7 +93,7 @@ class PlayedGame(FaultyService):
 
         if not self.is_played:
             # The service has no data of it yet.
-            self.allowed.add(sideline.NotFound)
+            self.possible_errors.add(sideline.NotFound)
         self.right_or_allowed(send_request, lambda: None, check)
 
     # Its streams.
@@ -114,8 +114,8 @@ class PlayedGame(FaultyService):
     def read_all_that_is_there(self, index: int) -> None:
         self.read_a_stream(index, 5_000)
 
-    def took(self, stream: sideline.LiveStream, item: sideline.Update | sideline.live.Notice) -> None:
-        super().took(stream, item)
+    def take(self, stream: sideline.LiveStream, item: sideline.Update | sideline.live.Notice) -> None:
+        super().take(stream, item)
         entry = self.boxes.get(id(stream))
         if entry is None or entry[0] is not stream:
             return
@@ -150,7 +150,7 @@ class PlayedGame(FaultyService):
                 for stream, box in streams:
                     try:
                         while (item := stream._core.next_within(0.1)) is not None:
-                            self.took(stream, item)
+                            self.take(stream, item)
                     except sideline.SidelineError as error:
                         # It had ended before the faults did.
                         self.is_allowed(error)

@@ -22,7 +22,7 @@ import sideline
 EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "0"))
 NOW = "2027-03-01T12:00:00Z"
 TIMEOUT = 1.5
-SOON = TIMEOUT + 20.0
+MAX_SECONDS = TIMEOUT + 20.0
 """A call ends within its timeout; the rest is a slow machine's."""
 
 STATUSES = (301, 304, 400, 401, 403, 404, 409, 418, 422, 429, 500, 502, 503, 599)
@@ -40,9 +40,9 @@ def kind(status: int) -> tuple[type[sideline.ApiError], ...]:
 
 # A fault, and what it may make of a call.
 Outcome = tuple[type[BaseException], ...]
-BROKEN: Outcome = (sideline.TransportError,)
+TRANSPORT_ERROR: Outcome = (sideline.TransportError,)
 UNREADABLE: Outcome = (sideline.TransportError, sideline.DecodeError)
-NOTHING: Outcome = ()
+NO_ERROR: Outcome = ()
 
 
 def _statuses() -> st.SearchStrategy[tuple[dict[str, Any], Outcome]]:
@@ -52,21 +52,21 @@ def _statuses() -> st.SearchStrategy[tuple[dict[str, Any], Outcome]]:
 
 FAULTS = st.one_of(
     _statuses(),
-    st.builds(lambda at: ({"cut_at": at}, BROKEN), st.integers(0, 400)),
-    st.builds(lambda at: ({"cut_at": at, "reset": True}, BROKEN), st.integers(0, 400)),
+    st.builds(lambda at: ({"cut_at": at}, TRANSPORT_ERROR), st.integers(0, 400)),
+    st.builds(lambda at: ({"cut_at": at, "reset": True}, TRANSPORT_ERROR), st.integers(0, 400)),
     st.sampled_from([
-        ({"reset": True}, BROKEN),
-        ({"content_length": 5}, BROKEN),
+        ({"reset": True}, TRANSPORT_ERROR),
+        ({"content_length": 5}, TRANSPORT_ERROR),
         ({"content_length": -5}, UNREADABLE),
-        ({"gzip": "whole"}, NOTHING),
+        ({"gzip": "whole"}, NO_ERROR),
         ({"gzip": "damaged"}, UNREADABLE),
         ({"gzip": "cut"}, UNREADABLE),
-        ({"trailing": b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"}, NOTHING),
-        ({"informational": (103, 100)}, NOTHING),
-        ({"stale": True}, BROKEN),
-        ({"delay": 0.05}, NOTHING),
-        ({"delay": 2 * TIMEOUT}, BROKEN),
-        ({"bytes_per_second": 40}, BROKEN),
+        ({"trailing": b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"}, NO_ERROR),
+        ({"informational": (103, 100)}, NO_ERROR),
+        ({"stale": True}, TRANSPORT_ERROR),
+        ({"delay": 0.05}, NO_ERROR),
+        ({"delay": 2 * TIMEOUT}, TRANSPORT_ERROR),
+        ({"bytes_per_second": 40}, TRANSPORT_ERROR),
         ({"requests_per_second": 5.0, "burst": 2, "retry_after": True}, (sideline.RateLimited,)),
         ({"clock_offset": 900.0}, (sideline.AuthenticationError,)),
         ({"clock_offset": -900.0}, (sideline.AuthenticationError,)),
@@ -82,7 +82,7 @@ _SESSIONS = st.integers(0, 5)
 """Of games that are over."""
 
 
-def _asks(world: World) -> dict[str, Callable[[sideline.Client, int], Any]]:
+def _calls(world: World) -> dict[str, Callable[[sideline.Client, int], Any]]:
     """Each call by a number: which of its kind."""
     game, session, team = world.games.__getitem__, world.sessions.__getitem__, world.teams.__getitem__
     return {
@@ -134,10 +134,10 @@ class World:
         self.games = [game["event_id"] for game in self.twin.games[:3]]
         self.home = [game["home_team_id"] for game in self.twin.games[:3]]
         self.teams = [team["id"] for team in self.twin.teams]
-        found = [session for game in self.games for session in self.truth.game(game).table("sessions").to_dicts()[:2]]
-        self.sessions = [session["session_id"] for session in found]
-        self.begins = [int(session["started_at"].timestamp() * 1000) for session in found]
-        self.asks = _asks(self)
+        sessions = [session for game in self.games for session in self.truth.game(game).table("sessions").to_dicts()[:2]]
+        self.sessions = [session["session_id"] for session in sessions]
+        self.begins = [int(session["started_at"].timestamp() * 1000) for session in sessions]
+        self.calls = _calls(self)
 
     def close(self) -> None:
         self.truth.close()
@@ -152,7 +152,7 @@ def make_the_threads(service: sideline.Simulator) -> None:
         next(stream)
 
 
-def held() -> tuple[int, int]:
+def count_resources() -> tuple[int, int]:
     """Threads and descriptors of this process."""
     descriptors = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     return threading.active_count(), descriptors
@@ -162,20 +162,20 @@ class FaultyService(RuleBasedStateMachine):
     world: ClassVar[World]
 
     @initialize()
-    def begin(self) -> None:
-        self.before = held()
+    def start(self) -> None:
+        self.before = count_resources()
         self.client: sideline.Client | None = None
         self.streams: list[sideline.LiveStream] = []
-        self.allowed: set[type[BaseException]] = set()
+        self.possible_errors: set[type[BaseException]] = set()
         self.retries = 0
 
     # What goes wrong.
 
     @rule(fault=FAULTS, path=PATHS, times=st.sampled_from([None, 1, 2]), probability=st.sampled_from([1.0, 0.5]))
     def add_a_fault(self, fault: tuple[dict[str, Any], Outcome], path: str, times: int | None, probability: float) -> None:
-        what, outcome = fault
-        self.world.service.faults.add(path, times=times, probability=probability, **what)
-        self.allowed |= set(outcome)
+        fault_options, outcome = fault
+        self.world.service.faults.add(path, times=times, probability=probability, **fault_options)
+        self.possible_errors |= set(outcome)
 
     @rule()
     def clear_the_faults(self) -> None:
@@ -183,7 +183,7 @@ class FaultyService(RuleBasedStateMachine):
         self.world.service.streams.clear()
         # A connection that the service ended behind a whole answer is found out by the next request on it. A client that sends
         # nothing twice can only tell.
-        self.allowed &= set() if self.retries or self.client is None else {sideline.TransportError}
+        self.possible_errors &= set() if self.retries or self.client is None else {sideline.TransportError}
 
     @rule(game=st.integers(0, 2), stat=st.sampled_from(["AST", "BLK"]))
     def correct_a_game(self, game: int, stat: str) -> None:
@@ -206,9 +206,9 @@ class FaultyService(RuleBasedStateMachine):
         assert self.client
         self.client.close()
         self.client.close()
-        for ask in (self.client.teams, lambda: self.client and self.client.stats(["a"]), lambda: self.client and self.client.live_stats("g")):
+        for call in (self.client.teams, lambda: self.client and self.client.stats(["a"]), lambda: self.client and self.client.live_stats("g")):
             with pytest.raises(sideline.SidelineError, match="closed"):
-                ask()
+                call()
         for stream in self.streams:
             had_ended = stream.state == "closed" and stream._core.has_ended
             try:
@@ -227,10 +227,10 @@ class FaultyService(RuleBasedStateMachine):
     @precondition(lambda self: self.client is not None)
     @rule()
     def pickle_the_client(self) -> None:
-        again = pickle.loads(pickle.dumps(self.client))
+        copy = pickle.loads(pickle.dumps(self.client))
         with pytest.raises(sideline.ConfigurationError, match="SIDELINE_SECRET"):
-            again.teams()
-        again.close()
+            copy.teams()
+        copy.close()
 
     # Calls.
 
@@ -243,7 +243,7 @@ class FaultyService(RuleBasedStateMachine):
             self.pickles(error)
         else:
             check(result, truth())
-        assert time.monotonic() - began < SOON
+        assert time.monotonic() - began < MAX_SECONDS
 
     def is_the_same(self, payload: sideline.Payload, truth: sideline.Payload) -> None:
         assert payload.raw == truth.raw
@@ -252,7 +252,7 @@ class FaultyService(RuleBasedStateMachine):
         assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
     def is_allowed(self, error: BaseException) -> None:
-        assert isinstance(error, tuple(self.allowed)), (error, self.allowed)
+        assert isinstance(error, tuple(self.possible_errors)), (error, self.possible_errors)
         if isinstance(error, sideline.ApiError):
             assert isinstance(error, kind(error.status))
             assert error.attempts >= 1
@@ -262,8 +262,8 @@ class FaultyService(RuleBasedStateMachine):
     @precondition(lambda self: self.client is not None)
     @rule(data=st.data(), number=_SESSIONS)
     def ask_for_one(self, data: st.DataObject, number: int) -> None:
-        name = data.draw(st.sampled_from(sorted(self.world.asks)))
-        ask, client = self.world.asks[name], self.client
+        name = data.draw(st.sampled_from(sorted(self.world.calls)))
+        call, client = self.world.calls[name], self.client
         assert client
 
         def check(payload: sideline.Payload, truth: sideline.Payload) -> None:
@@ -276,52 +276,52 @@ class FaultyService(RuleBasedStateMachine):
             assert body == truth.to_dict()
             for table in truth.tables:
                 assert payload.table(table).to_arrow().equals(truth.table(table).to_arrow())
-            again = pickle.loads(pickle.dumps(payload))
-            assert again.raw == payload.raw
+            copy = pickle.loads(pickle.dumps(payload))
+            assert copy.raw == payload.raw
 
-        self.right_or_allowed(lambda: ask(client, number), lambda: ask(self.world.truth, number), check)
+        self.right_or_allowed(lambda: call(client, number), lambda: call(self.world.truth, number), check)
 
     @precondition(lambda self: self.client is not None)
-    @rule(numbers=st.lists(_SESSIONS, max_size=6), wrong=st.booleans(), again=st.booleans())
-    def ask_for_many(self, numbers: list[int], wrong: bool, again: bool) -> None:
-        ids = [self.world.sessions[n] for n in numbers] + ["no-such-session"] * wrong
+    @rule(numbers=st.lists(_SESSIONS, max_size=6), has_invalid_id=st.booleans(), is_retried=st.booleans())
+    def ask_for_many(self, numbers: list[int], has_invalid_id: bool, is_retried: bool) -> None:
+        ids = [self.world.sessions[n] for n in numbers] + ["no-such-session"] * has_invalid_id
         began = time.monotonic()
         assert self.client
         batch = self.client.stats(ids, on_error="keep")
-        if again:
+        if is_retried:
             batch = pickle.loads(pickle.dumps(batch))
             assert batch.ids == ids
         # Each unit has the call's timeout for itself; those of a client that sends one at a time come one by one.
-        assert time.monotonic() - began < SOON * max(1, len(ids))
+        assert time.monotonic() - began < MAX_SECONDS * max(1, len(ids))
         coverage = batch.coverage.to_dicts()
         assert [row["session_id"] for row in coverage] == ids
         assert sum(batch.counts.values()) == len(ids)
-        came = [row["session_id"] for row in coverage if row["status"] in ("fetched", "empty")]
-        assert len(batch) == len(came)
-        for payload, session in zip(batch, came, strict=True):
+        fetched_ids = [row["session_id"] for row in coverage if row["status"] in ("fetched", "empty")]
+        assert len(batch) == len(fetched_ids)
+        for payload, session in zip(batch, fetched_ids, strict=True):
             assert payload.to_dict() == self.world.truth.stats(session).to_dict()
         for session, error in batch.errors.items():
             if not (session == "no-such-session" and isinstance(error, sideline.NotFound)):
                 self.is_allowed(error)
         if not batch.complete:
-            with pytest.raises(sideline.IncompleteBatch) as raised:
+            with pytest.raises(sideline.IncompleteBatch) as excinfo:
                 batch.raise_if_incomplete()
-            assert raised.value.batch is batch
+            assert excinfo.value.batch is batch
 
     @precondition(lambda self: self.client is not None)
     @rule(case=st.sampled_from(INVALID))
     def ask_for_what_cannot_be(self, case: tuple[Ask, type[Exception]]) -> None:
-        ask, expected = case
-        before = self.sent()
+        call, expected = case
+        before = self.count_requests()
         assert self.client
         with pytest.raises(expected):
-            ask(self.client)
-        assert self.sent() == before, "nothing was sent"
+            call(self.client)
+        assert self.count_requests() == before, "nothing was sent"
 
-    def sent(self) -> int:
+    def count_requests(self) -> int:
         """Requests but those of streams, which connect again when they like."""
-        own = ("/live/", "/event-stream", "/_subscribe")
-        return sum(not any(part in seen.path for part in own) for seen in self.world.service.requests)
+        stream_paths = ("/live/", "/event-stream", "/_subscribe")
+        return sum(not any(part in seen.path for part in stream_paths) for seen in self.world.service.requests)
 
     @precondition(lambda self: self.client is not None)
     @rule()
@@ -351,30 +351,30 @@ class FaultyService(RuleBasedStateMachine):
         self.streams.append(stream)
 
     @precondition(lambda self: self.streams)
-    @rule(which=st.integers(0, 2), count=st.integers(1, 40))
-    def read_a_stream(self, which: int, count: int) -> None:
-        stream = self.streams[which % len(self.streams)]
+    @rule(number=st.integers(0, 2), count=st.integers(1, 40))
+    def read_a_stream(self, number: int, count: int) -> None:
+        stream = self.streams[number % len(self.streams)]
         began = time.monotonic()
         try:
             for _ in range(count):
                 item = stream._core.next_within(0.05)
                 if item is None:
                     break
-                self.took(stream, item)
+                self.take(stream, item)
         except sideline.SidelineError as error:
             # It stays among the streams: what can be done next must not depend on time.
             self.is_allowed(error)
             assert list(stream) == [], "it told once, and ended"
-        assert time.monotonic() - began < SOON
+        assert time.monotonic() - began < MAX_SECONDS
 
-    def took(self, stream: sideline.LiveStream, item: sideline.Update | sideline.live.Notice) -> None:
+    def take(self, stream: sideline.LiveStream, item: sideline.Update | sideline.live.Notice) -> None:
         if isinstance(item, sideline.Update):
             item.to_dict()
 
     @precondition(lambda self: self.streams)
-    @rule(which=st.integers(0, 2))
-    def close_a_stream(self, which: int) -> None:
-        stream = self.streams.pop(which % len(self.streams))
+    @rule(number=st.integers(0, 2))
+    def close_a_stream(self, number: int) -> None:
+        stream = self.streams.pop(number % len(self.streams))
         stream.close()
         assert stream.state == "closed"
         with pytest.raises(sideline.StreamClosed):
@@ -403,7 +403,7 @@ class FaultyService(RuleBasedStateMachine):
         self.streams, self.client = [], None
         gc.collect()
         until = time.monotonic() + 5
-        while (now := held()) > self.before and any(a > b + 2 for a, b in zip(now, self.before, strict=True)) and time.monotonic() < until:
+        while (now := count_resources()) > self.before and any(a > b + 2 for a, b in zip(now, self.before, strict=True)) and time.monotonic() < until:
             time.sleep(0.01)
         assert all(after <= before + 2 for after, before in zip(now, self.before, strict=True)), (self.before, now)
 

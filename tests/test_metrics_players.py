@@ -23,13 +23,21 @@ pl = library("polars")
 
 
 # By the game clock: 11 to 14 played 100 s, 15 played 70, 16 played 30, and each of the other team 100.
-WHOLE = 100 / 60
+FULL_MINUTES = 100 / 60
 
 
 def test_minutes_by_hand() -> None:
     table = metrics.minutes(POSSESSIONS)
     assert table.columns == ["team_id", "player_id", "player_name", "minutes", "reason"]
-    expected = {11: WHOLE, 12: WHOLE, 13: WHOLE, 14: WHOLE, 15: 70 / 60, 16: 0.5, **dict.fromkeys((21, 22, 23, 24, 25), WHOLE)}
+    expected = {
+        11: FULL_MINUTES,
+        12: FULL_MINUTES,
+        13: FULL_MINUTES,
+        14: FULL_MINUTES,
+        15: 70 / 60,
+        16: 0.5,
+        **dict.fromkeys((21, 22, 23, 24, 25), FULL_MINUTES),
+    }
     assert dict(table.select("player_id", "minutes").rows()) == pytest.approx(expected)
 
 
@@ -52,16 +60,16 @@ def test_possessions_kept_apart_by_session() -> None:
     assert metrics.pace(two)["pace"].to_list() == pytest.approx([72, 72])
     with pytest.raises(ValueError, match="twice"):
         metrics.possession_count([POSSESSIONS, POSSESSIONS])
-    alone = possessions_body()
-    del alone["teams"][1]
+    body = possessions_body()
+    del body["teams"][1]
     with pytest.raises(ValueError, match="two teams"):
-        metrics.pace(read("possessions", alone))
+        metrics.pace(read("possessions", body))
 
 
 def test_per_36_by_hand() -> None:
     table = metrics.per_36(STATS, POSSESSIONS)
     eleven, sixteen = row(table, player_id=11), row(table, player_id=16)
-    assert (eleven["minutes"], sixteen["minutes"]) == pytest.approx((WHOLE, 0.5))
+    assert (eleven["minutes"], sixteen["minutes"]) == pytest.approx((FULL_MINUTES, 0.5))
     # 3 points in 100 s are 64.8 in 2160 s; one attempt in 30 s is 72.
     assert (eleven["PTS"], eleven["FG3"], sixteen["FGA"], sixteen["PTS"]) == pytest.approx((64.8, 21.6, 72, 0))
     assert table["BLK"].null_count() == len(table), "no line has it"
@@ -73,7 +81,7 @@ def test_per_36_by_hand() -> None:
 def test_usage_and_shares_by_hand() -> None:
     table = metrics.usage(STATS, POSSESSIONS)
     # Team 1 ends 4 FGA + 0.44 FTA = 4.44 in 500 / 60 player minutes, a fifth of which is WHOLE.
-    expected = {11: 1 / 4.44, 12: 1 / 4.44, 13: 1.44 / 4.44, 14: 0, 16: WHOLE / (0.5 * 4.44)}
+    expected = {11: 1 / 4.44, 12: 1 / 4.44, 13: 1.44 / 4.44, 14: 0, 16: FULL_MINUTES / (0.5 * 4.44)}
     assert {player: row(table, player_id=player)["usage"] for player in expected} == pytest.approx(expected)
     # Team 2: 1 FGA + 0.44 * 3 FTA + 1 TO.
     assert row(table, player_id=22)["usage"] == pytest.approx(1 / (1 + 1.32 + 1))
@@ -82,8 +90,8 @@ def test_usage_and_shares_by_hand() -> None:
     # Two rebounds in the game, one is 13's and one is 22's.
     assert (row(table, player_id=13)["rebound_share"], row(table, player_id=22)["rebound_share"]) == pytest.approx((0.5, 0.5))
     assert row(metrics.usage(STATS, POSSESSIONS, free_throw_weight=0.5), player_id=13)["usage"] == pytest.approx(1.5 / 4.5)
-    alone = metrics.usage(read("stats", stats_body({1: BOX[1]})).to_polars("box_score").with_columns(TO=pl.lit(0.0)), POSSESSIONS)
-    assert alone["rebound_share"].to_list() == [None] * 5, "the opponents' lines are missing"
+    shares = metrics.usage(read("stats", stats_body({1: BOX[1]})).to_polars("box_score").with_columns(TO=pl.lit(0.0)), POSSESSIONS)
+    assert shares["rebound_share"].to_list() == [None] * 5, "the opponents' lines are missing"
 
 
 def test_every_null_of_a_player_has_its_reason() -> None:
@@ -117,14 +125,14 @@ def test_every_null_of_a_player_has_its_reason() -> None:
 
 def with_periods(**periods: str) -> list[sideline.Payload]:
     """The same game, once in each session, under a period."""
-    found = []
+    payloads = []
     for session, period in periods.items():
         body = copy.deepcopy(possessions_body())
         for team in body["teams"]:
-            for one in team["possessions"]:
-                one["period"] = period
-        found.append(sideline.Payload.from_bytes("possessions", json.dumps(body).encode(), session_id=session, game_id="G"))
-    return found
+            for possession in team["possessions"]:
+                possession["period"] = period
+        payloads.append(sideline.Payload.from_bytes("possessions", json.dumps(body).encode(), session_id=session, game_id="G"))
+    return payloads
 
 
 @pytest.mark.parametrize("kind", ["payload", "player_stats", "box_score"])
@@ -298,7 +306,9 @@ def test_an_unknown_period_is_refused(period: str) -> None:
 
 
 def test_a_repeated_period_is_refused() -> None:
-    without = [sideline.Payload.from_bytes("possessions", one.raw, session_id=name) for one, name in zip(with_periods(S="H1", T="H1"), "ST", strict=True)]
+    without = [
+        sideline.Payload.from_bytes("possessions", payload.raw, session_id=name) for payload, name in zip(with_periods(S="H1", T="H1"), "ST", strict=True)
+    ]
     with pytest.raises(ValueError, match="no game_id"):
         metrics.game_state(without)
     assert len(metrics.game_state(without[:1])) == 6
@@ -411,33 +421,33 @@ def second() -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def asks(second: Service) -> Iterator[sideline.Client]:
+def second_client(second: Service) -> Iterator[sideline.Client]:
     with sideline.Client(**second.client_options()) as client:
         yield client
 
 
-def test_the_margin_is_that_of_the_second_services_truth(second: Service, asks: sideline.Client) -> None:
+def test_the_margin_is_that_of_the_second_services_truth(second: Service, second_client: sideline.Client) -> None:
     event = second.season.played[0]
-    states = metrics.game_state(asks.possessions(asks.game(event.id)))
+    states = metrics.game_state(second_client.possessions(second_client.game(event.id)))
     assert states["game_id"].unique().to_list() == [event.id]
-    scored = dict.fromkeys(event.team_ids, 0)
+    points = dict.fromkeys(event.team_ids, 0)
     rows: Iterator[dict[str, Any]] = iter(states.to_dicts())
     for session in event.sessions:
-        for possession in sorted(session.possessions, key=lambda one: one.start):
+        for possession in sorted(session.possessions, key=lambda item: item.start):
             state = next(rows)
             other = next(team for team in event.team_ids if team != possession.team_id)
             assert (state["session_id"], state["team_id"]) == (session.id, possession.team_id)
-            assert state["margin"] == scored[possession.team_id] - scored[other]
-            scored[possession.team_id] += state["points"]
-            scored[other] += state["opponent_points"]
+            assert state["margin"] == points[possession.team_id] - points[other]
+            points[possession.team_id] += state["points"]
+            points[other] += state["opponent_points"]
     assert next(rows, None) is None
     truth = [line for line in second.truth()["box_score"] if line["game_id"] == event.id and line["is_team_total"]]
-    assert scored == {team: sum(line["PTS"] or 0 for line in truth if line["team_id"] == team) for team in event.team_ids}
+    assert points == {team: sum(line["PTS"] or 0 for line in truth if line["team_id"] == team) for team in event.team_ids}
 
 
-def test_players_have_their_names(second: Service, asks: sideline.Client) -> None:
+def test_players_have_their_names(second: Service, second_client: sideline.Client) -> None:
     event = second.season.played[0]
-    stats, possessions = asks.stats(asks.game(event.id)), asks.possessions(asks.game(event.id))
+    stats, possessions = second_client.stats(second_client.game(event.id)), second_client.possessions(second_client.game(event.id))
     full = {player.id: f"{player.first_name} {player.last_name}" for player in second.season.players}
     for table in (
         metrics.minutes(possessions),

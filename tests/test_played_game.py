@@ -329,7 +329,7 @@ def test_the_command_records_the_websocket_of_a_game(season: sideline.Simulator,
 
 
 def test_both_streams_go_through_a_proxy_that_wants_credentials_and_tls_of_an_added_authority(
-    season: sideline.Simulator, game: dict[str, Any], certified: Callable[..., ssl.SSLContext], bundle: Path
+    season: sideline.Simulator, game: dict[str, Any], tls_context: Callable[..., ssl.SSLContext], bundle: Path
 ) -> None:
     def inward(outside: socket.socket) -> None:
         with socket.create_connection(("127.0.0.1", int(season.base_url.rpartition(":")[2]))) as inside:
@@ -337,7 +337,7 @@ def test_both_streams_go_through_a_proxy_that_wants_credentials_and_tls_of_an_ad
 
     addresses = dict.fromkeys(("base_url", "broadcast_base_url"), "https://service.invalid") | {"websocket_url": "wss://service.invalid"}
     with (
-        listener(over_tls(certified("service.invalid"), inward, notify=False)) as secure,
+        listener(over_tls(tls_context("service.invalid"), inward, notify=False)) as secure,
         proxy({"service.invalid:443": secure.port}, credentials="ann:pw") as between,
     ):
         through = between.address.replace("//", "//ann:pw@")
@@ -353,7 +353,7 @@ def test_both_streams_go_through_a_proxy_that_wants_credentials_and_tls_of_an_ad
                     assert stream.stats.reconnects == 0
                 assert lines(box.table()) == rest(client, game)
         assert set(between.lines) == {"CONNECT service.invalid:443 HTTP/1.1"}
-        assert b"token" not in between.overheard
+        assert b"token" not in between.client_bytes
 
 
 def test_a_game_that_is_over_cannot_be_played_and_a_correction_of_nothing_says_so(season: sideline.Simulator) -> None:

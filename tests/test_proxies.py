@@ -29,10 +29,10 @@ class Origin:
 
 
 @pytest.fixture
-def origin(certified: Certified) -> Iterator[Origin]:
+def origin(tls_context: Certified) -> Iterator[Origin]:
     origin = Origin()
     plain = answering(origin.heads)
-    with listener(over_tls(certified("service.invalid", "::1"), plain)) as secure, listener(plain) as insecure:
+    with listener(over_tls(tls_context("service.invalid", "::1"), plain)) as secure, listener(plain) as insecure:
         origin.ports = {"service.invalid:443": secure.port, "service.invalid:8443": secure.port, "[::1]:443": secure.port, "service.invalid": insecure.port}
         yield origin
 
@@ -64,7 +64,7 @@ def test_a_tunnel_carries_the_request_and_the_proxy_learns_the_host_alone(origin
     assert headers(origin.heads[0])["host"] == "service.invalid"
     assert headers(origin.heads[0])["authorization"].startswith('hmac username="ann"')
     for secret in (b"hmac", b"canary", b"apikey", b"/v1/data", b"ann"):
-        assert secret not in between.overheard
+        assert secret not in between.client_bytes
 
 
 @pytest.mark.parametrize(
@@ -238,11 +238,11 @@ def test_an_ipv6_literal_in_a_tunnel_is_refused_at_once_with_what_to_do(origin: 
     assert between.lines == ["CONNECT [::1]:443 HTTP/1.1"]
 
 
-def test_a_proxy_may_itself_be_reached_over_tls(origin: Origin, open_client: OpenClient, certified: Certified) -> None:
-    with proxy(origin.ports, context=certified("127.0.0.1"), credentials="ann:pw") as between:
+def test_a_proxy_may_itself_be_reached_over_tls(origin: Origin, open_client: OpenClient, tls_context: Certified) -> None:
+    with proxy(origin.ports, context=tls_context("127.0.0.1"), credentials="ann:pw") as between:
         with open_client(between.address.replace("//", "//ann:pw@")) as client:
             assert client.teams().status == 200
-    with proxy(origin.ports, context=certified("proxy.invalid")) as between, open_client(between.address, max_retries=3) as client:
+    with proxy(origin.ports, context=tls_context("proxy.invalid")) as between, open_client(between.address, max_retries=3) as client:
         with pytest.raises(sideline.ConnectError, match=r"not valid for name .*127\.0\.0\.1"):
             client.teams()
         assert between.listener.connections == 1

@@ -24,7 +24,7 @@ def ms(when: datetime) -> int:
 
 
 def asked_ranges(seen: Any) -> list[tuple[int, int]]:
-    queries = [parse_qs(request.target.split("?")[1]) for request in seen.asked]
+    queries = [parse_qs(request.target.split("?")[1]) for request in seen.requests]
     return sorted((int(q["from"][0]), int(q["to"][0])) for q in queries)
 
 
@@ -166,7 +166,7 @@ def test_a_range_that_holds_nothing_is_refused_by_every_operation(operation: dic
                     getattr(client, operation["name"])(**arguments)
             with pytest.raises(ValueError, match=message):
                 asyncio.run(request(seen.base_url, arguments))
-    assert list(seen.asked) == []
+    assert list(seen.requests) == []
 
 
 def test_operations_with_a_range_are_found() -> None:

@@ -57,14 +57,14 @@ def test_refusals_that_pass_cost_one_request_each(refuses: Callable[[int], bool]
         batch = client.stats(ids(200))
         rows = batch.coverage.to_dicts()
     assert batch.complete
-    refusals = sum(refuses(number) for number in range(len(host.asked)))
-    assert sum(row["attempts"] for row in rows) == len(host.asked) == 200 + refusals
+    refusals = sum(refuses(number) for number in range(len(host.requests)))
+    assert sum(row["attempts"] for row in rows) == len(host.requests) == 200 + refusals
 
 
 def test_refusals_without_end_stop_a_batch() -> None:
     with server(by_turns(lambda number: True)) as host, client_of(host.base_url) as client:
         batch = client.stats(ids(5000), on_error="keep", progress=False)
-    assert len(host.asked) < 100
+    assert len(host.requests) < 100
     rows = not_attempted(batch)
     assert len(rows) > 4900
     assert {row["attempts"] for row in rows} == {0}
@@ -93,9 +93,9 @@ def test_a_closed_port_stops_a_batch() -> None:
         batch.raise_if_incomplete()
 
 
-def test_an_untrusted_certificate_costs_a_handful_of_handshakes(certified: Callable[..., ssl.SSLContext]) -> None:
+def test_an_untrusted_certificate_costs_a_handful_of_handshakes(tls_context: Callable[..., ssl.SSLContext]) -> None:
     with (
-        listener(over_tls(certified("127.0.0.1"), answering([]))) as seen,
+        listener(over_tls(tls_context("127.0.0.1"), answering([]))) as seen,
         client_of(f"https://127.0.0.1:{seen.port}", max_concurrency=4) as client,
     ):
         batch = client.stats(ids(300), on_error="keep", progress=False)
@@ -166,7 +166,7 @@ def test_a_batch_survives_a_restart() -> None:
 def test_a_success_in_between_means_that_the_batch_continues() -> None:
     with server(by_turns(lambda number: number % 5 != 0, as_json({}, 503))) as host, client_of(host.base_url, max_retries=0, max_concurrency=1) as client:
         batch = client.stats(ids(40), on_error="keep", progress=False)
-    assert len(host.asked) == 40
+    assert len(host.requests) == 40
     assert not_attempted(batch) == []
     assert (len(batch), batch.counts["failed"]) == (8, 32)
 

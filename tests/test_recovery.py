@@ -38,7 +38,7 @@ RECOVERY = ["catch_up", "game", "stats", "broadcast_stats"]
 Client = TypeVar("Client", sideline.Client, sideline.AsyncClient)
 
 
-def paused(client: Client, seconds: float = PAUSE) -> Client:
+def with_pause(client: Client, seconds: float = PAUSE) -> Client:
     """The client, whose waits of a recovery are multiples of so many seconds: users have 5."""
     client._recover_pause = seconds
     return client
@@ -60,7 +60,7 @@ def second() -> Iterator[Service]:
 
 @pytest.fixture
 def client(second: Service) -> Iterator[sideline.Client]:
-    with paused(sideline.Client(**second.client_options())) as client:
+    with with_pause(sideline.Client(**second.client_options())) as client:
         yield client
 
 
@@ -325,7 +325,7 @@ def test_a_response_without_a_team_or_its_values_closes_no_gap(parts: str, secon
 
 @pytest.mark.parametrize("parts", ["team", "null", "lines"])
 def test_an_event_without_a_team_or_its_lines_closes_no_gap(parts: str, second: Service, client: sideline.Client) -> None:
-    paused(client, 3600.0)
+    with_pause(client, 3600.0)
     game, score = start(second), sideline.LiveBoxScore()
     with client.live_stats(game.event.id, **QUICK) as stream:
         take_until(stream, is_connected)
@@ -521,7 +521,7 @@ def test_a_wait_that_is_cancelled_loses_nothing_and_requests_nothing_more(second
 
     async def read() -> tuple[list[Any], int]:
         items, timeouts = [], 0
-        async with paused(sideline.AsyncClient(**second.client_options())) as client, client.live(game.event.id, **QUICK) as stream:
+        async with with_pause(sideline.AsyncClient(**second.client_options())) as client, client.live(game.event.id, **QUICK) as stream:
             while not any(map(is_recovered, items)):
                 try:
                     items.append(await asyncio.wait_for(anext(stream), 0.01))
@@ -539,7 +539,7 @@ def test_a_wait_that_is_cancelled_loses_nothing_and_requests_nothing_more(second
 
 
 def test_dropped_updates_are_recovered_and_the_requests_are_paced(second: Service, client: sideline.Client) -> None:
-    paused(client, 3600.0)
+    with_pause(client, 3600.0)
     game, score = start(second), sideline.LiveBoxScore()
     with client.live(game.event.id, overflow="drop_oldest", buffer=4, **QUICK) as stream:
         take_until(stream, is_connected)
@@ -575,15 +575,15 @@ def test_a_recovered_gap_is_recorded_replayed_pickled_and_a_row(second: Service,
     assert [type(item) for item in again] == [type(item) for item in items]
     assert box(replayed) == box(live) != {}
     assert replayed.feed_all(again) == 0, "known already"
-    for ours, theirs in zip(items[-2:], again[-2:], strict=True):
-        assert ours.gap.reason == theirs.gap.reason
-        assert ours.updates[0].raw == theirs.updates[0].raw
-        assert (theirs.updates[0].source, theirs.at, theirs.requested_at) == ("catch_up", ours.at, ours.requested_at)
-        copied = pickle.loads(pickle.dumps(ours))
-        assert copied.gap == ours.gap
-        assert copied.updates[0].text == ours.updates[0].text
-        assert repr(ours).startswith(f"{type(ours).__name__}(gap=Gap(start=")
-        assert len(repr(ours)) < 1000
+    for original, replayed_item in zip(items[-2:], again[-2:], strict=True):
+        assert original.gap.reason == replayed_item.gap.reason
+        assert original.updates[0].raw == replayed_item.updates[0].raw
+        assert (replayed_item.updates[0].source, replayed_item.at, replayed_item.requested_at) == ("catch_up", original.at, original.requested_at)
+        copy = pickle.loads(pickle.dumps(original))
+        assert copy.gap == original.gap
+        assert copy.updates[0].text == original.updates[0].text
+        assert repr(original).startswith(f"{type(original).__name__}(gap=Gap(start=")
+        assert len(repr(original)) < 1000
     (table,) = sideline.replay(path, speed=None).batches(max_rows=1000)
     rows = table.to_dicts()
     assert [row["kind"] for row in rows[-6:]] == ["gap", "connected", "recovering", "update", "recovered", "update"]
@@ -593,7 +593,7 @@ def test_a_recovered_gap_is_recorded_replayed_pickled_and_a_row(second: Service,
 
 
 def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(second: Service, client: sideline.Client) -> None:
-    paused(client, 3600.0)
+    with_pause(client, 3600.0)
     game, score = start(second), sideline.LiveBoxScore()
     with client.live_stats(game.event.id, **QUICK) as stream:
         take_until(stream, is_connected)
@@ -640,7 +640,7 @@ def test_a_stream_is_as_quick_while_rest_hangs_as_without_recovery(second: Servi
     def lags(recover: Literal["auto", "off"]) -> float:
         game, waits = start(second), []
         second.live.restart()
-        with paused(sideline.Client(**second.client_options())) as client, client.live(game.event.id, recover=recover, **QUICK) as stream:
+        with with_pause(sideline.Client(**second.client_options())) as client, client.live(game.event.id, recover=recover, **QUICK) as stream:
             take_until(stream, is_connected)
             cut_and_lose(second, game)
             take_until(stream, is_connected)
@@ -743,8 +743,8 @@ class Schedule:
         self.live.refuse(self.dice.choice([500, 503]), times=1)
 
     def do_fail(self) -> None:
-        chosen = self.dice.choice([{"status": 403}, {"status": 404}, {"status": 503}, {"cut_at": 20}, {"change": NO_DATA["null root"]}])
-        self.service.faults.add(self.dice.choice(RECOVERY), times=1, **chosen)
+        fault = self.dice.choice([{"status": 403}, {"status": 404}, {"status": 503}, {"cut_at": 20}, {"change": NO_DATA["null root"]}])
+        self.service.faults.add(self.dice.choice(RECOVERY), times=1, **fault)
 
     def do_delay(self) -> None:
         self.service.faults.add(self.dice.choice(RECOVERY), times=1, delay=self.dice.random() * 0.03)
@@ -776,7 +776,7 @@ def play(seed: int) -> tuple[int, int, int]:
     is_events = seed % 4 == 3
     lines = dice.choice(["players", "all"])
     options: dict[str, Any] = QUICK | dice.choice([{}, {}, {"overflow": "drop_oldest", "buffer": dice.randrange(1, 30)}])
-    with new_service(lines) as service, paused(sideline.Client(**service.client_options())) as client:
+    with new_service(lines) as service, with_pause(sideline.Client(**service.client_options())) as client:
         game = PlayedGame(service, service.season.games[0], is_numbered=dice.random() < 0.5)
         service.live.snapshot_on_connect = dice.random() < 0.3
         if game.is_numbered:

@@ -32,7 +32,7 @@ def league() -> Iterator[sideline.Simulator]:
 
 
 @pytest.fixture(scope="module")
-def holed(league: sideline.Simulator, tmp_path_factory: pytest.TempPathFactory) -> sideline.Archive:
+def archive_with_holes(league: sideline.Simulator, tmp_path_factory: pytest.TempPathFactory) -> sideline.Archive:
     """An archive of a month: shots are forbidden, one field is unknown."""
     league.faults.add("*/shots", status=403, body={"error": "Forbidden <b>", "requestId": "r-1"})
     league.faults.add("/v1/data/teams", body={"teams": [{**team, "mascot": 1, "<i>": 2} for team in league.teams]}, times=1)
@@ -45,16 +45,16 @@ def holed(league: sideline.Simulator, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="module")
-def report(holed: sideline.Archive) -> ArchiveReport:
-    return holed.report()
+def report(archive_with_holes: sideline.Archive) -> ArchiveReport:
+    return archive_with_holes.report()
 
 
-def test_the_page_says_what_the_archive_knows(holed: sideline.Archive, report: ArchiveReport) -> None:
+def test_the_page_says_what_the_archive_knows(archive_with_holes: sideline.Archive, report: ArchiveReport) -> None:
     page = Page(report.html)
-    info = holed.info()
+    info = archive_with_holes.info()
     text = re.sub(r"<[^>]+>", " ", report.html)
     by_caption: dict[str, list[list[str]]] = {rows[0][0]: rows for rows in page.tables}
-    coverage = holed.scan("coverage").collect()
+    coverage = archive_with_holes.scan("coverage").collect()
     assert len(info.holes) > 3
     assert re.search(rf"holes\s+{len(info.holes)}", text)
     assert dict(by_caption["status"][1:])["forbidden"] == str(len(info.holes))
@@ -64,7 +64,7 @@ def test_the_page_says_what_the_archive_knows(holed: sideline.Archive, report: A
     assert ["teams teams[].mascot", "4"] in by_caption["field"]
     assert "No rule is violated" in text or "rule" in by_caption
     heat = by_caption["team"]
-    games = holed.scan("games").collect().to_dicts()
+    games = archive_with_holes.scan("games").collect().to_dicts()
     assert [row[0] for row in heat[1:]] == sorted({game[f"{side}_team_name"] for game in games for side in ("home", "away")})
     month = heat[0].index("2027-02")
     assert all(row[month] == "" or 50 < int(row[month].rstrip("%")) < 100 for row in heat[1:]), "each game lacks its shots"
@@ -99,11 +99,11 @@ def test_ids_are_shown_as_they_are_written() -> None:
     assert [cell["text"] for cell in table["rows"][0]] == ["sums", "200142", "200143", "", "12,345"]
 
 
-def test_times_are_those_of_the_readers_zone(holed: sideline.Archive, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    [game] = holed.scan("games").sort("tipoff_at").tail(1).collect().to_dicts()
-    fetched_at = holed.info().fetched_at
+def test_times_are_those_of_the_readers_zone(archive_with_holes: sideline.Archive, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    [game] = archive_with_holes.scan("games").sort("tipoff_at").tail(1).collect().to_dicts()
+    fetched_at = archive_with_holes.info().fetched_at
     assert fetched_at is not None
-    utc, honolulu = holed.report().html, holed.report(tz="Pacific/Honolulu").html
+    utc, honolulu = archive_with_holes.report().html, archive_with_holes.report(tz="Pacific/Honolulu").html
     assert f"{game['tipoff_at']:%Y-%m-%d %H:%M}</td>" in utc and "Times are those of UTC." in utc
     assert f"{game['tipoff_at'] - timedelta(hours=10):%Y-%m-%d %H:%M}</td>" in honolulu, "tip-off"
     assert f"{fetched_at - timedelta(hours=10):%Y-%m-%d %H:%M} HST" in honolulu
@@ -113,14 +113,14 @@ def test_times_are_those_of_the_readers_zone(holed: sideline.Archive, monkeypatc
     assert f"{fetched_at - timedelta(hours=10):%Y-%m-%d %H:%M:%S}" in [row[1] for row in fetched_table]
     monkeypatch.setenv("SIDELINE_TZ", "Pacific/Honolulu")
     without_time_of_report = re.compile(r"<p class=.made.>.*?</p>")
-    assert without_time_of_report.sub("", holed.report().html) == without_time_of_report.sub("", honolulu)
-    assert main(["report", holed._store.root, "-o", "-", "--tz", "Pacific/Apia"]) == 3
+    assert without_time_of_report.sub("", archive_with_holes.report().html) == without_time_of_report.sub("", honolulu)
+    assert main(["report", archive_with_holes._store.root, "-o", "-", "--tz", "Pacific/Apia"]) == 3
     assert "Times are those of Pacific/Apia." in html.unescape(capsys.readouterr().out)
     with pytest.raises(ValueError, match="tz is 'Moon'; it must be the name of a zone"):
-        holed.report(tz="Moon")
+        archive_with_holes.report(tz="Moon")
     monkeypatch.setenv("SIDELINE_TZ", "Moon")
     with pytest.raises(ValueError, match="SIDELINE_TZ is 'Moon'"):
-        holed.report()
+        archive_with_holes.report()
 
 
 def test_every_verdict_has_a_meaning() -> None:
@@ -209,26 +209,28 @@ def test_a_folder_without_an_archive(tmp_path: Path) -> None:
     assert isinstance(ArchiveReport("<style>"), ArchiveReport)
 
 
-def test_the_command_writes_it(holed: sideline.Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, info = tmp_path / "r.html", holed.info()
-    assert main(["report", holed._store.root, "-o", str(out)]) == 3
+def test_the_command_writes_it(archive_with_holes: sideline.Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, info = tmp_path / "r.html", archive_with_holes.info()
+    assert main(["report", archive_with_holes._store.root, "-o", str(out)]) == 3
     assert capsys.readouterr().out == f"{out}: {info.games} games, {len(info.holes)} holes\n"
-    assert last_report_time(holed._store) is not None
-    assert main(["report", holed._store.root, "-o", str(out), "--json"]) == 3
-    told = json.loads(capsys.readouterr().out)
-    assert (told["holes"], told["games"], told["report"]) == (len(info.holes), info.games, str(out))
+    assert last_report_time(archive_with_holes._store) is not None
+    assert main(["report", archive_with_holes._store.root, "-o", str(out), "--json"]) == 3
+    report_facts = json.loads(capsys.readouterr().out)
+    assert (report_facts["holes"], report_facts["games"], report_facts["report"]) == (len(info.holes), info.games, str(out))
     assert main(["report", str(tmp_path / "nothing")]) == 1
     assert "holds no archive" in capsys.readouterr().err
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", None)  # closed before the start
-        assert main(["report", holed._store.root, "-o", "-"]) == 3
+        assert main(["report", archive_with_holes._store.root, "-o", "-"]) == 3
 
 
-def test_an_archive_that_cannot_be_written_to_still_has_its_report(holed: sideline.Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_that_cannot_be_written_to_still_has_its_report(
+    archive_with_holes: sideline.Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(holed._store, "replace", refuse)
+    monkeypatch.setattr(archive_with_holes._store, "replace", refuse)
     with pytest.warns(UserWarning, match="will not know of this one, .*: read-only"):
-        holed.report(tmp_path / "report.html")
+        archive_with_holes.report(tmp_path / "report.html")
     assert "</html>" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -157,7 +157,7 @@ def test_transient_errors_are_retried(bodies: Service) -> None:
     responses = iter([json.dumps({**SERVICE_ERROR, "status": 503}), '{"teams": []}'])
     with server(lambda _: (200, {}, next(responses).encode())) as running, sideline.Client(username="a", secret="b", base_url=running.base_url) as client:
         assert client.teams().table().num_rows == 0
-    assert len(running.asked) == 2
+    assert len(running.requests) == 2
 
 
 def test_operations_without_tables_and_data_with_a_message_are_left_alone(bodies: Service, client: sideline.Client) -> None:
@@ -214,7 +214,7 @@ def test_in_a_batch_it_is_a_failed_unit_with_its_payload(bodies: Service) -> Non
 def test_one_part_without_its_root_fails_the_call(bodies: Service) -> None:
     """Joined with the others it would leave no trace."""
     responses = {"0": b'{"events":[]}', "1": b'{"events":null}'}
-    with server(lambda _: (200, {}, responses[str(min(len(running.asked) - 1, 1))])) as running:
+    with server(lambda _: (200, {}, responses[str(min(len(running.requests) - 1, 1))])) as running:
         client = sideline.Client(username="a", secret="b", base_url=running.base_url, max_retries=0, max_concurrency=1)
         with client, pytest.raises(sideline.DecodeError) as excinfo:
             client.team_events(46, "2026-01-01", "2026-12-01")

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import pytest
 import trustme
-from canaries import OURS, forms, leaks, shown
+from canaries import PACKAGE_FOLDER, forms, leaks, texts_of
 from independent import Asked, as_json, server
 from needs import ARCHIVE, library, require
 from wire import answering, listener, over_tls, proxy, saying_nothing
@@ -293,7 +293,7 @@ def _(world: World) -> Any:
             turn = lambda request, to=to: (302, {"location": to.format(request.target)}, b"")  # noqa: E731
             with server(turn) as host, world.of(host.base_url) as client:
                 results += [catch(client.teams), catch(client.broadcast_teams)]
-        assert elsewhere.asked == [], "nothing is sent elsewhere"
+        assert elsewhere.requests == [], "nothing is sent elsewhere"
     return results
 
 
@@ -370,7 +370,7 @@ def _(world: World) -> Any:
             with world.of("https://service.invalid", proxy=address, ca_bundle=world.folder / "known.pem") as client:
                 results += [client, client.doctor(), attempt(client.teams), attempt(client.broadcast_teams), attempt(client.roster, [1, 2])]
                 results += [items(client.live_stats("g", **QUICK), 2), items(client.live("g", **QUICK), 2), items(client.live(token=TOKEN, **QUICK), 2)]
-            results.append(bytes(between.overheard).replace(b"Proxy-Authorization: Basic", b"").replace(base64.b64encode(f"ann:{PASSWORD}".encode()), b""))
+            results.append(bytes(between.client_bytes).replace(b"Proxy-Authorization: Basic", b"").replace(base64.b64encode(f"ann:{PASSWORD}".encode()), b""))
     assert any(b"token=" in head for head in heads)
     assert not any(b"proxy-authorization" in head.lower() or b"referer" in head.lower() for head in heads)
     return results
@@ -564,7 +564,7 @@ def find_leaks(world: World, capfd: pytest.CaptureFixture[str], caplog: pytest.L
             warnings.simplefilter("always")
             things = situation(world)
         places: dict[str, str | bytes] = {}
-        for place, text in shown(things):
+        for place, text in texts_of(things):
             places[f"{place} ({len(places)})"] = text
         for place, text in zip(("stdout", "stderr"), capfd.readouterr(), strict=True):
             places[place] = text
@@ -594,7 +594,7 @@ def test_no_secret_is_reported(name: str, find_leaks: Callable[[Situation], list
 def raise_with_secret(world: World) -> Any:
     frame = "def planted(ask, secret):\n    ask()\n"
     scope: dict[str, Any] = {}
-    exec(compile(frame, f"{OURS}/planted.py", "exec"), scope)
+    exec(compile(frame, f"{PACKAGE_FOLDER}/planted.py", "exec"), scope)
     return catch(scope["planted"], lambda: [][0], SECRET)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from independent import Answer, Asked, Signed, as_json, server, verified
+from independent import Answer, Asked, Signed, as_json, server, verify
 
 import sideline
 
@@ -33,7 +33,7 @@ def test_our_signature_is_accepted_by_a_server_that_shares_no_code(username: str
     def respond(request: Asked) -> Answer:
         # http.server reads header bytes as latin-1; the signature covers the bytes of the request.
         headers = {k: v.encode("latin-1").decode("utf-8") for k, v in request.headers.items()}
-        refusal = verified(Asked(request.method, request.target, headers), {username: secret}, time.time())
+        refusal = verify(Asked(request.method, request.target, headers), {username: secret}, time.time())
         return as_json({"message": refusal}, 401) if refusal else as_json(BODIES[call])
 
     with server(respond) as seen, sideline.Client(username=username, secret=secret, base_url=seen.base_url) as client:
@@ -45,14 +45,14 @@ def test_our_signature_is_accepted_by_a_server_that_shares_no_code(username: str
             client.roster("a@b:c.d-e_f", game_id="g")
         else:
             client.follow("https://api.shottracker.com/v1/data/sensors/locations?id=a%40b&from=1&to=2")
-    assert seen.asked
+    assert seen.requests
 
 
 def test_the_header_is_in_the_contracts_form() -> None:
     with server(lambda request: as_json({"teams": []})) as seen:
         with sideline.Client(username="ann", secret="s3cret", base_url=seen.base_url) as client:
             client.teams()
-    headers = seen.asked[0].headers
+    headers = seen.requests[0].headers
     assert headers["authorization"].startswith('hmac username="ann",algorithm="hmac-sha1",headers="date host request-line",signature="')
     assert headers["host"] == seen.base_url.removeprefix("http://")
     assert "referer" not in headers
@@ -62,7 +62,7 @@ def test_each_attempt_is_signed_again() -> None:
     responses = iter([as_json({"message": "busy"}, 503, retry_after="1"), as_json({"teams": []})])
     with server(lambda request: next(responses)) as seen, sideline.Client(username="ann", secret="s", base_url=seen.base_url) as client:
         client.teams()
-    first, second = (request.headers for request in seen.asked)
+    first, second = (request.headers for request in seen.requests)
     assert first["date"] != second["date"]
     assert first["authorization"] != second["authorization"]
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from independent import OPENSSL, Asked, Signed, read, signature, signature_by_openssl, verified
+from independent import OPENSSL, Asked, Signed, read, signature, signature_by_openssl, verify
 from wire import answering, listener
 
 import sideline
@@ -61,7 +61,7 @@ def service(base: str = "IPv4") -> Iterator[tuple[str, list[bytes]]]:
 def verify_signature(head: bytes, username: str, secret: str) -> Asked:
     """Returns the request, after hmac and openssl have computed the same signature."""
     request = read(head)
-    assert verified(request, {username: secret}, time.time()) is None
+    assert verify(request, {username: secret}, time.time()) is None
     line = f"GET {request.target.partition('?')[0]} HTTP/1.1"
     by_openssl = signature_by_openssl(secret, request.headers["date"], request.headers["host"], line)
     expected = f'hmac username="{username}",algorithm="hmac-sha1",headers="date host request-line",signature="{by_openssl}"'

@@ -110,9 +110,9 @@ def of_the_season(season: sideline.Simulator, game: str, open_stream: Callable[.
 
 
 @each_stream
-def test_a_stream_over_tls_is_the_same_stream(open_stream: Any, season: sideline.Simulator, game_id: str, certified: Certified, bundle: Path) -> None:
+def test_a_stream_over_tls_is_the_same_stream(open_stream: Any, season: sideline.Simulator, game_id: str, tls_context: Certified, bundle: Path) -> None:
     heads: list[bytes] = []
-    with listener(secure(certified("127.0.0.1"), to(season, heads))) as seen, season.client() as plain:
+    with listener(secure(tls_context("127.0.0.1"), to(season, heads))) as seen, season.client() as plain:
         with client_at(f"127.0.0.1:{seen.port}", bundle, **credentials_of(season)) as client:
             assert first(of_the_season(season, game_id, open_stream, client)) == first(of_the_season(season, game_id, open_stream, plain))
     assert all("referer" not in headers(head) for head in heads)
@@ -143,11 +143,11 @@ def test_a_certificate_that_cannot_be_trusted_ends_a_stream_at_once_with_its_cau
 
 @each_stream
 def test_a_certificate_that_becomes_bad_ends_a_stream_that_stood(
-    open_stream: Any, season: sideline.Simulator, game_id: str, certified: Certified, authority: trustme.CA, bundle: Path
+    open_stream: Any, season: sideline.Simulator, game_id: str, tls_context: Certified, authority: trustme.CA, bundle: Path
 ) -> None:
     bad = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     expired_certificate(authority, bad)
-    serves = [secure(certified("127.0.0.1"), to(season))]
+    serves = [secure(tls_context("127.0.0.1"), to(season))]
     with listener(lambda connection: serves[0](connection)) as seen, client_at(f"127.0.0.1:{seen.port}", bundle, **credentials_of(season)) as client:
         stream = of_the_season(season, game_id, open_stream, client)
         while not isinstance(next(stream), sideline.Update):
@@ -183,14 +183,14 @@ def test_the_silence_limit_ends_a_handshake_that_hangs(open_stream: Any, bundle:
 @each_stream
 @pytest.mark.parametrize("end", [lambda connection: None, reset, lambda connection: connection.sendall(b"\x16\x03\x03\x00\x7a\x02")])
 def test_a_handshake_that_is_cut_is_reported_and_tried_again(
-    open_stream: Any, end: Serve, season: sideline.Simulator, game_id: str, certified: Certified, bundle: Path
+    open_stream: Any, end: Serve, season: sideline.Simulator, game_id: str, tls_context: Certified, bundle: Path
 ) -> None:
     def cut(connection: socket.socket) -> None:
         connection.recv(65536)
         end(connection)
 
     serves = iter([cut, cut])
-    well = secure(certified("127.0.0.1"), to(season))
+    well = secure(tls_context("127.0.0.1"), to(season))
     with listener(lambda connection: next(serves, well)(connection)) as seen:
         with (
             client_at(f"127.0.0.1:{seen.port}", bundle, **credentials_of(season), max_retries=0) as client,
@@ -216,19 +216,19 @@ def test_a_peer_without_tls_is_named(open_stream: Any, bundle: Path) -> None:
 
 
 @contextmanager
-def between(season: sideline.Simulator, certified: Certified, heads: list[bytes], **more: Any) -> Iterator[Any]:
+def between(season: sideline.Simulator, tls_context: Certified, heads: list[bytes], **more: Any) -> Iterator[Any]:
     """A proxy to a service that only it can reach."""
-    with listener(secure(certified("service.invalid"), to(season, heads))) as tls, listener(to(season, heads)) as plain:
+    with listener(secure(tls_context("service.invalid"), to(season, heads))) as tls, listener(to(season, heads)) as plain:
         with proxy({"service.invalid:443": tls.port, "service.invalid:80": plain.port, "service.invalid": plain.port}, **more) as forwarder:
             yield forwarder
 
 
 @each_stream
 def test_a_tunnel_carries_a_stream_and_the_proxy_learns_the_host_alone(
-    open_stream: Any, season: sideline.Simulator, game_id: str, certified: Certified, bundle: Path
+    open_stream: Any, season: sideline.Simulator, game_id: str, tls_context: Certified, bundle: Path
 ) -> None:
     heads: list[bytes] = []
-    with between(season, certified, heads, credentials="ann:pw") as forwarder:
+    with between(season, tls_context, heads, credentials="ann:pw") as forwarder:
         through = forwarder.address.replace("//", "//ann:pw@")
         with client_at("service.invalid", bundle, **credentials_of(season), proxy=through) as client:
             assert first(of_the_season(season, game_id, open_stream, client))
@@ -236,16 +236,16 @@ def test_a_tunnel_carries_a_stream_and_the_proxy_learns_the_host_alone(
     assert all("proxy-authorization" in headers(head) for head in forwarder.heads)
     assert all("proxy-authorization" not in headers(head) for head in heads)
     for secret in (b"apikey", b"token", b"hmac", season.api_key.encode(), b"/live/"):
-        assert secret not in forwarder.overheard
+        assert secret not in forwarder.client_bytes
 
 
 @each_stream
 def test_a_forwarding_proxy_gives_the_service_no_credentials_of_its_own(
-    open_stream: Any, season: sideline.Simulator, game_id: str, certified: Certified, bundle: Path
+    open_stream: Any, season: sideline.Simulator, game_id: str, tls_context: Certified, bundle: Path
 ) -> None:
     heads: list[bytes] = []
     plain = {"base_url": "http://service.invalid", "broadcast_base_url": "http://service.invalid", "websocket_url": "ws://service.invalid", "allow_http": True}
-    with between(season, certified, heads, credentials="ann:pw") as forwarder:
+    with between(season, tls_context, heads, credentials="ann:pw") as forwarder:
         with client_at("", bundle, **credentials_of(season) | plain, proxy=forwarder.address.replace("//", "//ann:pw@")) as client:
             assert first(of_the_season(season, game_id, open_stream, client))
     assert all("proxy-authorization" in headers(head) for head in forwarder.heads)
@@ -255,9 +255,9 @@ def test_a_forwarding_proxy_gives_the_service_no_credentials_of_its_own(
 @each_stream
 @pytest.mark.parametrize("userinfo", ["", "ann:pw-canary@"])
 def test_a_proxy_that_refuses_the_credentials_is_named_with_what_to_do(
-    open_stream: Any, userinfo: str, season: sideline.Simulator, certified: Certified, bundle: Path
+    open_stream: Any, userinfo: str, season: sideline.Simulator, tls_context: Certified, bundle: Path
 ) -> None:
-    with between(season, certified, [], credentials="ann:another") as forwarder:
+    with between(season, tls_context, [], credentials="ann:another") as forwarder:
         with client_at("service.invalid", bundle, proxy=forwarder.address.replace("//", f"//{userinfo}")) as client:
             loss = losses(open_stream(client, "g"), 1)[0]
     assert "the proxy requires authentication (status 407)" in loss.reason

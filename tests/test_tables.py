@@ -208,7 +208,7 @@ def test_a_catch_up_has_the_tables_of_the_requested_parts(parts: tuple[str, ...]
     body = {key: golden[key] for key in (*parts, "gameTotals")}
     with server(lambda _: as_json(body)) as service, sideline.Client(username="u", secret="s", base_url=service.base_url) as client:
         payload = client.catch_up("game-1", parts)
-    assert unquote(service.asked[0].target) == f"/v1/data/stats/games/game-1/{','.join(parts)}"
+    assert unquote(service.requests[0].target) == f"/v1/data/stats/games/game-1/{','.join(parts)}"
     assert payload.tables == [table for part in parts for table in PARTS[part]]
     assert payload.unknown_fields() == []
     for name in payload.tables:

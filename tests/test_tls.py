@@ -43,8 +43,8 @@ def _the_systems_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"])
-def test_an_authority_of_the_environment_is_trusted(certified: Certified, bundle: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
-    with listener(over_tls(certified("127.0.0.1"), answering([]))) as seen:
+def test_an_authority_of_the_environment_is_trusted(tls_context: Certified, bundle: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    with listener(over_tls(tls_context("127.0.0.1"), answering([]))) as seen:
         # A folder is one of hashed names, as `openssl rehash` makes it.
         folder = bundle.parent / "hashed"
         folder.mkdir(exist_ok=True)
@@ -55,14 +55,14 @@ def test_an_authority_of_the_environment_is_trusted(certified: Certified, bundle
 
 
 def test_an_authority_that_is_given_is_trusted_besides_those_of_the_environment(
-    certified: Certified, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tls_context: Certified, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = trustme.CA()
     other.cert_pem.write_to_path(tmp_path / "other.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "other.pem"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     other.issue_cert("127.0.0.1").configure_cert(context)
-    for server_context in (context, certified("127.0.0.1")):
+    for server_context in (context, tls_context("127.0.0.1")):
         with listener(over_tls(server_context, answering([]))) as seen, client_of(seen.port, ca_bundle=bundle) as client:
             assert client.teams().status == 200
 
@@ -84,10 +84,10 @@ def test_a_bundle_that_was_read_before_is_read_again_once_it_is_another(bundle: 
 
 
 def test_authorities_of_the_environment_that_are_not_there_are_named(
-    certified: Certified, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tls_context: Certified, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
-    with listener(over_tls(certified("127.0.0.1"), answering([]))) as seen:
+    with listener(over_tls(tls_context("127.0.0.1"), answering([]))) as seen:
         with client_of(seen.port) as client, pytest.raises(sideline.ConfigurationError, match="SSL_CERT_FILE"):
             client.teams()
         # The explicit bundle is enough.
@@ -99,25 +99,25 @@ def test_authorities_of_the_environment_that_are_not_there_are_named(
 
 
 @pytest.mark.parametrize(("host", "name"), [("127.0.0.1", "127.0.0.1"), ("[::1]", "::1"), ("localhost", "localhost"), ("LOCALHOST", "localhost")])
-def test_each_form_of_host_is_verified(certified: Certified, bundle: Path, host: str, name: str) -> None:
+def test_each_form_of_host_is_verified(tls_context: Certified, bundle: Path, host: str, name: str) -> None:
     heads: list[bytes] = []
-    with listener(over_tls(certified(name), answering(heads)), "::1" if ":" in host else "127.0.0.1") as seen:
+    with listener(over_tls(tls_context(name), answering(heads)), "::1" if ":" in host else "127.0.0.1") as seen:
         with client_of(seen.port, host, ca_bundle=bundle) as client:
             assert client.teams().status == 200
         assert headers(heads[0])["host"] == f"{host.lower()}:{seen.port}"
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_both_versions_of_tls_are_spoken(certified: Certified, bundle: Path, version: ssl.TLSVersion) -> None:
-    context = certified("127.0.0.1")
+def test_both_versions_of_tls_are_spoken(tls_context: Certified, bundle: Path, version: ssl.TLSVersion) -> None:
+    context = tls_context("127.0.0.1")
     context.minimum_version = context.maximum_version = version
     with listener(over_tls(context, answering([]))) as seen, client_of(seen.port, ca_bundle=bundle) as client:
         assert client.teams().status == 200
 
 
-def test_http_2_is_never_offered(certified: Certified, bundle: Path) -> None:
+def test_http_2_is_never_offered(tls_context: Certified, bundle: Path) -> None:
     """The signature covers the word HTTP/1.1."""
-    context = certified("127.0.0.1")
+    context = tls_context("127.0.0.1")
     context.set_alpn_protocols(["h2", "http/1.1"])
     protocols = []
 
@@ -218,8 +218,8 @@ def after_greeting(serve_rest: Serve) -> Serve:
 
 
 @pytest.mark.parametrize("end", [lambda connection: None, reset, lambda connection: connection.sendall(b"\x16\x03\x03\x00\x7a\x02")])
-def test_a_handshake_that_is_cut_is_tried_again(certified: Certified, bundle: Path, end: Serve) -> None:
-    ends = iter([after_greeting(end), over_tls(certified("127.0.0.1"), answering([]))])
+def test_a_handshake_that_is_cut_is_tried_again(tls_context: Certified, bundle: Path, end: Serve) -> None:
+    ends = iter([after_greeting(end), over_tls(tls_context("127.0.0.1"), answering([]))])
     with listener(lambda connection: next(ends)(connection)) as seen, client_of(seen.port, ca_bundle=bundle) as client:
         assert client.teams().status == 200
         assert seen.connections == 2
@@ -239,8 +239,8 @@ def test_a_peer_without_tls_is_refused_at_once(bundle: Path, response: bytes) ->
     assert "does not speak TLS" in str(error)
 
 
-def test_a_server_that_speaks_tls_at_a_plain_address_is_an_error_in_time(certified: Certified) -> None:
-    with listener(over_tls(certified("127.0.0.1"), answering([]))) as seen:
+def test_a_server_that_speaks_tls_at_a_plain_address_is_an_error_in_time(tls_context: Certified) -> None:
+    with listener(over_tls(tls_context("127.0.0.1"), answering([]))) as seen:
         with sideline.Client(username="ann", secret="s", base_url=f"http://127.0.0.1:{seen.port}", max_retries=0) as client:
             start = time.monotonic()
             with pytest.raises(sideline.TransportError) as excinfo:
@@ -267,9 +267,9 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES)
-def test_a_body_that_a_cut_connection_may_have_shortened_is_never_success(certified: Certified, bundle: Path, body: str) -> None:
+def test_a_body_that_a_cut_connection_may_have_shortened_is_never_success(tls_context: Certified, bundle: Path, body: str) -> None:
     response, notify, is_complete = BODIES[body]
-    serve = over_tls(certified("127.0.0.1"), answering([], response), notify=notify)
+    serve = over_tls(tls_context("127.0.0.1"), answering([], response), notify=notify)
     with listener(serve) as seen, client_of(seen.port, ca_bundle=bundle, max_retries=1) as client:
         if is_complete:
             assert client.teams().to_dict() == {"teams": []}
@@ -280,9 +280,9 @@ def test_a_body_that_a_cut_connection_may_have_shortened_is_never_success(certif
         assert seen.connections == (1 if is_complete else 2)
 
 
-def test_a_body_damaged_within_tls_is_never_success(certified: Certified, bundle: Path) -> None:
+def test_a_body_damaged_within_tls_is_never_success(tls_context: Certified, bundle: Path) -> None:
     """A record that was tampered with: the next attempt may find a better way."""
-    context = certified("127.0.0.1")
+    context = tls_context("127.0.0.1")
 
     def serve(connection: socket.socket) -> None:
         raw = connection.dup()

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from contract import rows_of
-from independent import Asked, as_json, read, server, verified
+from independent import Asked, as_json, read, server, verify
 from wire import answering, listener
 
 import sideline
@@ -30,7 +30,7 @@ def exchange(body: Any, status: int = 200, **options: Any) -> Iterator[tuple[sid
     """A client of a server that responds to every signed request with one body, and refuses others."""
 
     def respond(request: Asked) -> Any:
-        if not request.target.startswith("/broadcast/") and verified(request, {"ann": "s3cret"}, time.time()) is not None:
+        if not request.target.startswith("/broadcast/") and verify(request, {"ann": "s3cret"}, time.time()) is not None:
             return as_json({"message": "HMAC signature does not match"}, 401)
         return as_json(body, status)
 
@@ -38,7 +38,7 @@ def exchange(body: Any, status: int = 200, **options: Any) -> Iterator[tuple[sid
         address = seen.base_url
         settings = {"username": "ann", "secret": "s3cret", "api_key": "k3y", "base_url": address, "broadcast_base_url": address}
         with sideline.Client(**settings | options) as client:
-            yield client, seen.asked
+            yield client, seen.requests
 
 
 def target(call: Callable[[sideline.Client], Any], body: Any = None, **options: Any) -> str:
@@ -234,7 +234,7 @@ def test_where_a_token_is_requested_and_carried_can_be_set() -> None:
             next(client.live("g-1", give_up_on=range(200, 600)))
     first, second = read(heads[0]), read(heads[1])
     assert first.target == "/v3/tokens/g-1"
-    assert verified(first, {"ann": "s3cret"}, time.time()) is None
+    assert verify(first, {"ann": "s3cret"}, time.time()) is None
     assert second.target == "/live/v2/games?start_token=t%2F1"
     assert "authorization" not in second.headers
 

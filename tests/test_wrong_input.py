@@ -253,7 +253,7 @@ def test_a_clock_that_cannot_be_corrected_is_named() -> None:
     with server(lambda request: as_json(refusal, 401)) as seen, make_client(seen.base_url) as client:
         with pytest.raises(sideline.AuthenticationError):
             client.teams()
-        assert len(seen.asked) <= 2
+        assert len(seen.requests) <= 2
     body = b'{"message": "HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication"}'
     # Beyond 24 hours no offset is believed, so nothing is sent again.
     head = b"HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Type: application/json\r\nDate: " + date.encode() + b"\r\n"
@@ -383,7 +383,7 @@ def test_which_statuses_are_tried_again(status: int, attempts: int) -> None:
     with server(lambda request: as_json(body, status, retry_after="0")) as seen, make_client(seen.base_url, max_retries=2) as client:
         with pytest.raises(sideline.ApiError) as excinfo:
             client.teams()
-    assert len(seen.asked) == excinfo.value.attempts == attempts
+    assert len(seen.requests) == excinfo.value.attempts == attempts
     assert (excinfo.value.status, excinfo.value.request_id, excinfo.value.method) == (status, body["serviceRequestId"], "GET")
     if status in (400, 422):
         assert isinstance(excinfo.value, sideline.InvalidRequest)
@@ -395,7 +395,7 @@ def test_retry_after_beyond_the_deadline_gives_up_at_once() -> None:
         start = time.monotonic()
         with pytest.raises(sideline.RateLimited):
             client.teams()
-    assert len(seen.asked) == 1
+    assert len(seen.requests) == 1
     assert time.monotonic() - start < 5
 
 
@@ -405,7 +405,7 @@ def test_a_redirect_to_another_host_carries_nothing_there() -> None:
             with pytest.raises(sideline.ApiError) as excinfo:
                 client.teams()
     assert (type(excinfo.value), excinfo.value.status) == (sideline.ApiError, 302)
-    assert other.asked == []
+    assert other.requests == []
 
 
 def test_a_redirect_to_the_same_origin_is_signed_again_and_has_no_referer() -> None:
@@ -414,7 +414,7 @@ def test_a_redirect_to_the_same_origin_is_signed_again_and_has_no_referer() -> N
 
     with server(redirect) as seen, make_client(seen.base_url) as client:
         assert client.teams().to_dict() == {"teams": []}
-    first, second = (request.headers for request in seen.asked)
+    first, second = (request.headers for request in seen.requests)
     assert first["authorization"] != second["authorization"]
     assert "referer" not in second
 
@@ -422,8 +422,8 @@ def test_a_redirect_to_the_same_origin_is_signed_again_and_has_no_referer() -> N
 def test_a_link_to_a_foreign_host_goes_to_the_configured_one() -> None:
     with server(lambda request: as_json([])) as foreign, server(lambda request: as_json([])) as host, make_client(host.base_url) as client:
         client.follow(foreign.base_url + "/v1/data/sensors/locations?id=s&from=1&to=2")
-    assert [request.target for request in host.asked] == ["/v1/data/sensors/locations?id=s&from=1&to=2"]
-    assert foreign.asked == []
+    assert [request.target for request in host.requests] == ["/v1/data/sensors/locations?id=s&from=1&to=2"]
+    assert foreign.requests == []
 
 
 def test_a_gzip_bomb_is_refused_before_it_fills_the_memory() -> None:

@@ -143,7 +143,7 @@ class Proxy:
     #: Requests to the proxy itself.
     heads: list[bytes] = field(default_factory=list)
     #: Every byte that came from the client: what an eavesdropping proxy has.
-    overheard: bytearray = field(default_factory=bytearray)
+    client_bytes: bytearray = field(default_factory=bytearray)
     listener: Listener = field(default_factory=lambda: Listener(0))
 
     @property
@@ -159,7 +159,7 @@ def proxy(ports: Mapping[str, int], *, credentials: str | None = None, host: str
     def serve(connection: socket.socket) -> None:
         head = read_head(connection)
         seen.heads.append(head)
-        seen.overheard += head
+        seen.client_bytes += head
         fields = {name.lower(): value for name, _, value in (line.partition(b": ") for line in head.split(b"\r\n")[1:])}
         proxy_credentials = fields.get(b"proxy-authorization", b"").removeprefix(b"Basic ")
         if credentials is not None and base64.b64decode(proxy_credentials) != credentials.encode():
@@ -173,7 +173,7 @@ def proxy(ports: Mapping[str, int], *, credentials: str | None = None, host: str
             else:
                 lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"proxy-")]
                 upstream.sendall(b"\r\n".join(lines).replace(b"http://" + place, b"", 1))
-            relay(connection, upstream, seen.overheard)
+            relay(connection, upstream, seen.client_bytes)
 
     with listener(serve if context is None else over_tls(context, serve, notify=False), host) as seen.listener:
         address_host = f"[{host}]" if ":" in host else host

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from archives import TABLES
-from canaries import OURS, forms
+from canaries import PACKAGE_FOLDER, forms
 from wire import listener, read_head, saying
 
 import sideline
@@ -99,7 +99,7 @@ class Texts:
         if self.checks_data:
             self.say(pickle.dumps(error))
             trace = traceback.TracebackException.from_exception(error, capture_locals=True)
-            self.say(*(repr(frame.locals) for frame in trace.stack if frame.filename.startswith(OURS)))
+            self.say(*(repr(frame.locals) for frame in trace.stack if frame.filename.startswith(PACKAGE_FOLDER)))
 
     def check(self) -> None:
         output = "\n".join(text.decode("latin-1") if isinstance(text, bytes) else text for text in self.all).lower()
