@@ -22,22 +22,22 @@ def shots(*seconds: float | None, **columns: Any) -> pl.DataFrame:
     """Shots at these seconds after the video's first frame."""
     times = [None if second is None else BEGAN + timedelta(seconds=second) for second in seconds]
     frame = pl.DataFrame({"occurred_at": pl.Series(times, dtype=pl.Datetime("ms", "UTC"))})
-    given: dict[str, Any] = {"session_id": "S", "game_id": "G", "is_make": True, "is_3point": False, "player_id": 7, **columns}
-    return frame.with_columns(**{name: pl.Series(value) if isinstance(value, list) else pl.lit(value) for name, value in given.items()})
+    fields: dict[str, Any] = {"session_id": "S", "game_id": "G", "is_make": True, "is_3point": False, "player_id": 7, **columns}
+    return frame.with_columns(**{name: pl.Series(value) if isinstance(value, list) else pl.lit(value) for name, value in fields.items()})
 
 
 def video(**fields: Any) -> dict[str, Any]:
     return {"hlsFile": "https://videos.example/g.m3u8", "hlsVideoStartTimestamp": int(BEGAN.timestamp() * 1000), "hlsDuration": 100.0, **fields}
 
 
-def spans(found: sideline.Clips) -> list[tuple[float | None, float | None, str | None]]:
-    return [(row["start_s"], row["end_s"], row["reason"]) for row in found.to_dicts()]
+def spans(clips: sideline.Clips) -> list[tuple[float | None, float | None, str | None]]:
+    return [(row["start_s"], row["end_s"], row["reason"]) for row in clips.to_dicts()]
 
 
 def test_every_row_is_accounted_for() -> None:
     rows = shots(10, 2, 14, 99, 101, -1, None)
-    found = sideline.clips(rows, [video()])
-    assert spans(found) == [
+    clips = sideline.clips(rows, [video()])
+    assert spans(clips) == [
         (5.0, 13.0, None),
         (0.0, 5.0, None),
         (9.0, 17.0, "overlapping"),
@@ -46,15 +46,15 @@ def test_every_row_is_accounted_for() -> None:
         (None, None, "outside the video"),
         (None, None, "no time"),
     ]
-    assert [row["row"] for row in found.to_dicts()] == list(range(7))
-    assert found.column_names[:7] == ["row", "game_id", "session_id", "video", "start_s", "end_s", "reason"]
+    assert [row["row"] for row in clips.to_dicts()] == list(range(7))
+    assert clips.column_names[:7] == ["row", "game_id", "session_id", "video", "start_s", "end_s", "reason"]
 
 
 def test_a_video_shows_its_own_session_or_game() -> None:
     rows = shots(10, 10, 10, session_id=["S", "T", "U"], game_id=["G", "G", "H"])
     videos = [video(sessionId="T", hlsFile="t.m3u8"), video(gameId="G", hlsFile="g.m3u8")]
-    found = sideline.clips(rows, videos).to_dicts()
-    assert [(row["video"], row["reason"]) for row in found] == [("g.m3u8", None), ("t.m3u8", None), (None, "no video")]
+    clips = sideline.clips(rows, videos).to_dicts()
+    assert [(row["video"], row["reason"]) for row in clips] == [("g.m3u8", None), ("t.m3u8", None), (None, "no video")]
 
 
 def test_ids_of_other_types_are_those_of_the_videos() -> None:
@@ -117,16 +117,16 @@ def test_every_kind_of_play_becomes_clips(client: sideline.Client, game: dict[st
         (client.ball_screens(game["id"]), "timestamp"),
     ]:
         rows = payload.table().to_dicts()
-        found = sideline.clips(payload, videos).to_dicts()
-        assert len(found) == len(rows) > 0
-        for row, clip in zip(rows, found, strict=True):
+        clips = sideline.clips(payload, videos).to_dicts()
+        assert len(clips) == len(rows) > 0
+        for row, clip in zip(rows, clips, strict=True):
             if row["session_id"] != session_id:
                 assert clip["reason"] == "no video"
                 continue
             at = row[column].timestamp() - start / 1000
             assert clip["start_s"] == pytest.approx(max(0.0, at - 5), abs=0.001)
             assert clip["label"]
-        assert any(clip["video"] for clip in found)
+        assert any(clip["video"] for clip in clips)
 
 
 @needs("polars")
@@ -134,17 +134,17 @@ def test_clips_of_the_games_own_videos_start_where_the_play_does(client: sidelin
     """The simulator's recording starts with the game, and its picture is 1.5 s late."""
     shots = client.game_shots(game["id"]).to_polars()
     began = game["results"][0]["started_at"] / 1000
-    found = sideline.clips(shots, client.videos(game["id"]), before=0, after=2).to_dicts()
-    assert len(found) == shots.height > 0
-    for shot, clip in zip(shots.to_dicts(), found, strict=True):
+    clips = sideline.clips(shots, client.videos(game["id"]), before=0, after=2).to_dicts()
+    assert len(clips) == shots.height > 0
+    for shot, clip in zip(shots.to_dicts(), clips, strict=True):
         assert clip["reason"] in (None, "overlapping")
         assert clip["start_s"] == pytest.approx(shot["occurred_at"].timestamp() - began + 1.5, abs=0.002)
 
 
 def test_the_timeline_is_sportscodes(tmp_path: Path) -> None:
     rows = shots(10, 30, 14, is_3point=[True, False, False], is_make=[False, True, True], period="Q1\x00&", team_name="Bears <1>")
-    found = sideline.clips(rows, [video()])
-    found.to_sportscode_xml(tmp_path / "clips.xml")
+    clips = sideline.clips(rows, [video()])
+    clips.to_sportscode_xml(tmp_path / "clips.xml")
     instances = ElementTree.parse(tmp_path / "clips.xml").getroot().findall("ALL_INSTANCES/instance")
     assert [[instance.findtext(name) for name in ("ID", "start", "end", "code")] for instance in instances] == [
         ["1", "5.0", "13.0", "3PT miss"],
@@ -168,25 +168,25 @@ def test_kloppy_reads_the_timeline(tmp_path: Path) -> None:
 
 def test_a_timeline_is_of_one_video(tmp_path: Path) -> None:
     rows = shots(10, 30, session_id=["S", "T"])
-    found = sideline.clips(rows, [video(sessionId="S", hlsFile="s"), video(sessionId="T", hlsFile="t")])
+    clips = sideline.clips(rows, [video(sessionId="S", hlsFile="s"), video(sessionId="T", hlsFile="t")])
     with pytest.raises(ValueError, match="these clips are of 2: pass video=, one of s, t"):
-        found.to_sportscode_xml(tmp_path / "clips.xml")
+        clips.to_sportscode_xml(tmp_path / "clips.xml")
     with pytest.raises(ValueError, match="no clip is of u; the videos are s, t"):
-        found.to_sportscode_xml(tmp_path / "clips.xml", video="u")
-    found.to_sportscode_xml(tmp_path / "clips.xml", video="t")
-    assert [one.text for one in ElementTree.parse(tmp_path / "clips.xml").iter("ID")] == ["2"]
+        clips.to_sportscode_xml(tmp_path / "clips.xml", video="u")
+    clips.to_sportscode_xml(tmp_path / "clips.xml", video="t")
+    assert [element.text for element in ElementTree.parse(tmp_path / "clips.xml").iter("ID")] == ["2"]
 
 
 def test_a_playlist_plays_each_second_once(tmp_path: Path) -> None:
     rows = shots(10, 14, 60, label=["one\nmore", "two", "three"])
-    found = sideline.clips(rows, [video(hlsFile="https://v.test/it's.m3u8")])
-    found.to_playlist(tmp_path / "clips.ffconcat")
+    clips = sideline.clips(rows, [video(hlsFile="https://v.test/it's.m3u8")])
+    clips.to_playlist(tmp_path / "clips.ffconcat")
     assert (tmp_path / "clips.ffconcat").read_text(encoding="utf-8").splitlines() == [
         *("ffconcat version 1.0", "# one more", "file 'https://v.test/it'\\''s.m3u8'", "inpoint 5.000", "outpoint 13.000"),
         *("# two", "file 'https://v.test/it'\\''s.m3u8'", "inpoint 13.000", "outpoint 17.000"),
         *("# three", "file 'https://v.test/it'\\''s.m3u8'", "inpoint 55.000", "outpoint 63.000"),
     ]
-    found.to_playlist(tmp_path / "clips.m3u8")
+    clips.to_playlist(tmp_path / "clips.m3u8")
     lines = (tmp_path / "clips.m3u8").read_text(encoding="utf-8").splitlines()
     assert lines[:5] == [
         "#EXTM3U",
@@ -198,12 +198,12 @@ def test_a_playlist_plays_each_second_once(tmp_path: Path) -> None:
 
 
 def test_clips_are_a_table() -> None:
-    found = sideline.clips(shots(10), [video()])
-    again = pickle.loads(pickle.dumps(found))
-    assert isinstance(again, sideline.Clips) and again.to_dicts() == found.to_dicts()
-    assert found.name == "clips" and "2PT make" in str(found)
+    clips = sideline.clips(shots(10), [video()])
+    roundtrip = pickle.loads(pickle.dumps(clips))
+    assert isinstance(roundtrip, sideline.Clips) and roundtrip.to_dicts() == clips.to_dicts()
+    assert clips.name == "clips" and "2PT make" in str(clips)
     empty = sideline.clips(shots(10).clear(), [video()])
-    assert empty.num_rows == 0 and empty.schema.to_arrow() == found.schema.to_arrow()
+    assert empty.num_rows == 0 and empty.schema.to_arrow() == clips.schema.to_arrow()
 
 
 @pytest.mark.parametrize("duration", ["before", "after", "offset"])

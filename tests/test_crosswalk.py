@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
+    ("text", "other_text", "expected"),
     [
         ("José Álvarez", "JOSE ALVAREZ", "name"),
         ("Nikola Jokić", "Jokic, Nikola", "name"),
@@ -57,10 +57,10 @@ Row = dict[str, Any]
         ("Marcus Smart", "Marcus Allen", None),
     ],
 )
-def test_names_agree_as_far_as_they_do(one: str, other: str, expected: str | None) -> None:
-    ours, theirs = parse(one), parse(other)
-    assert ours is not None and theirs is not None
-    assert grade(ours, theirs) == grade(theirs, ours) == expected
+def test_names_agree_as_far_as_they_do(text: str, other_text: str, expected: str | None) -> None:
+    name, other_name = parse(text), parse(other_text)
+    assert name is not None and other_name is not None
+    assert grade(name, other_name) == grade(other_name, name) == expected
 
 
 def test_a_text_without_letters_is_no_name() -> None:
@@ -72,17 +72,17 @@ def players(*rows: tuple[Any, ...]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema, orient="row")
 
 
-def matched(found: sideline.Table) -> list[tuple[Any, str]]:
-    return [(row["player_id"], row["method"]) for row in found.to_dicts()]
+def matches(result: sideline.Table) -> list[tuple[Any, str]]:
+    return [(row["player_id"], row["method"]) for row in result.to_dicts()]
 
 
 def test_each_row_of_both_sides_is_there() -> None:
-    ours = players((1, 10, "Ann", "Lee", "4"), (2, 10, "Bea", "Moss", "5"), (3, 11, "Cleo", "Park", "6"))
+    own_players = players((1, 10, "Ann", "Lee", "4"), (2, 10, "Bea", "Moss", "5"), (3, 11, "Cleo", "Park", "6"))
     other = pl.DataFrame({"name": ["Moss, Bea", "Dora Quill", None], "player_id": ["x1", "x2", "x3"], "points": [7, 8, 9]})
-    found = sideline.crosswalk(ours, other)
-    assert found.columns == ["player_id", "name", "other_player_id", "points", "method", "confidence", "candidates"]
-    assert matched(found) == [(2, "name"), (None, "unmatched"), (None, "unmatched"), (1, "unmatched"), (3, "unmatched")]
-    rows = found.to_dicts()
+    result = sideline.crosswalk(own_players, other)
+    assert result.columns == ["player_id", "name", "other_player_id", "points", "method", "confidence", "candidates"]
+    assert matches(result) == [(2, "name"), (None, "unmatched"), (None, "unmatched"), (1, "unmatched"), (3, "unmatched")]
+    rows = result.to_dicts()
     assert [row["points"] for row in rows] == [7, 8, 9, None, None]
     assert rows[0]["confidence"] >= MIN_CONFIDENCE and rows[1]["confidence"] is None
 
@@ -108,50 +108,50 @@ def test_part_of_a_teams_name_is_no_other_team(team: str, method: str) -> None:
 
 
 def test_no_guess_is_made_between_namesakes() -> None:
-    ours = players((1, 10, "Jo", "Smith", "4"), (2, 11, "Jo", "Smith", "4"))
+    own_players = players((1, 10, "Jo", "Smith", "4"), (2, 11, "Jo", "Smith", "4"))
     other = pl.DataFrame({"name": ["Jo Smith"], "team": [11]})
-    found = sideline.crosswalk(ours, other.drop("team")).to_dicts()
-    assert [(row["player_id"], row["method"], row["candidates"]) for row in found] == [
+    rows = sideline.crosswalk(own_players, other.drop("team")).to_dicts()
+    assert [(row["player_id"], row["method"], row["candidates"]) for row in rows] == [
         (None, "ambiguous", [1, 2]),
         (1, "ambiguous", None),
         (2, "ambiguous", None),
     ]
-    assert matched(sideline.crosswalk(ours, other, team="team")) == [(2, "name+team"), (1, "unmatched")]
+    assert matches(sideline.crosswalk(own_players, other, team="team")) == [(2, "name+team"), (1, "unmatched")]
 
 
 def test_one_player_is_not_two_people() -> None:
-    ours = players((1, 10, "Jo", "Smith", "4"))
+    own_players = players((1, 10, "Jo", "Smith", "4"))
     other = pl.DataFrame({"name": ["Jo Smith", "Jo Smith"], "team": [10, 12]})
-    assert matched(sideline.crosswalk(ours, other, team="team")) == [(1, "name+team"), (None, "unmatched")]
-    without = sideline.crosswalk(ours, other.with_columns(born=pl.Series([date(2004, 1, 1), date(2005, 1, 1)])))
-    assert matched(without) == [(1, "name"), (1, "name")], "rows of which nothing is compared but the same name are one"
+    assert matches(sideline.crosswalk(own_players, other, team="team")) == [(1, "name+team"), (None, "unmatched")]
+    without = sideline.crosswalk(own_players, other.with_columns(born=pl.Series([date(2004, 1, 1), date(2005, 1, 1)])))
+    assert matches(without) == [(1, "name"), (1, "name")], "rows of which nothing is compared but the same name are one"
     father_and_son = pl.DataFrame({"name": ["Jo Smith", "Jo Smith Jr.", "Jo Smith Sr."]})
-    assert matched(sideline.crosswalk(ours, father_and_son)) == [(None, "ambiguous")] * 3 + [(1, "ambiguous")]
+    assert matches(sideline.crosswalk(own_players, father_and_son)) == [(None, "ambiguous")] * 3 + [(1, "ambiguous")]
 
 
 def test_a_birth_date_decides() -> None:
-    ours = players((1, 10, "Jo", "Smith", "4"), (2, 11, "Jo", "Smith", "5")).with_columns(birth_date=pl.Series([date(2004, 1, 2), date(2005, 3, 4)]))
+    own_players = players((1, 10, "Jo", "Smith", "4"), (2, 11, "Jo", "Smith", "5")).with_columns(birth_date=pl.Series([date(2004, 1, 2), date(2005, 3, 4)]))
     other = pl.DataFrame({"name": ["Joe Smith", "Jo Smith", "Jo Smith"], "team": [99, 99, 99], "born": ["2004-01-02", "2005-03-04", "1999-01-01"]})
-    found = sideline.crosswalk(ours, other, team="team", birth_date="born")
-    assert matched(found)[1:3] == [(2, "name-team+birth_date"), (None, "unmatched")]
+    result = sideline.crosswalk(own_players, other, team="team", birth_date="born")
+    assert matches(result)[1:3] == [(2, "name-team+birth_date"), (None, "unmatched")]
     other_person = pl.DataFrame({"name": ["Jo Smith"], "team": [10], "born": [date(1999, 1, 1)]})
-    assert matched(sideline.crosswalk(ours, other_person, team="team", birth_date="born"))[0] == (None, "unmatched")
+    assert matches(sideline.crosswalk(own_players, other_person, team="team", birth_date="born"))[0] == (None, "unmatched")
 
 
 def test_a_player_who_changed_teams_is_found_by_the_other_columns() -> None:
-    ours = players((1, 10, "Zebulon", "Quist", "4"), (2, 10, "Sam", "Jones", "7"))
-    ours.extend(players(*((10 + number, 11, "Sam", family, "1") for number, family in enumerate(["Hill", "Moss", "Park"]))))
-    ours.extend(players(*((20 + number, 13, given, "Jones", "1") for number, given in enumerate(["Tim", "Abe", "Lou"]))))
+    own_players = players((1, 10, "Zebulon", "Quist", "4"), (2, 10, "Sam", "Jones", "7"))
+    own_players.extend(players(*((10 + number, 11, "Sam", family, "1") for number, family in enumerate(["Hill", "Moss", "Park"]))))
+    own_players.extend(players(*((20 + number, 13, first_name, "Jones", "1") for number, first_name in enumerate(["Tim", "Abe", "Lou"]))))
     other = pl.DataFrame({"name": ["Zebulon Quist", "Sam Jones"], "team": [12, 12]})
-    found = sideline.crosswalk(ours, other, team="team").to_dicts()
-    assert [row["player_id"] for row in found[:2]] == [1, None], "where there are many Sams and Joneses there may be two of the name"
-    assert found[1]["candidates"] == [2]
+    rows = sideline.crosswalk(own_players, other, team="team").to_dicts()
+    assert [row["player_id"] for row in rows[:2]] == [1, None], "where there are many Sams and Joneses there may be two of the name"
+    assert rows[1]["candidates"] == [2]
 
 
 def test_jersey_numbers_are_compared_as_they_are_worn() -> None:
-    ours = players((1, 10, "Jo", "Smith", "0"), (2, 10, "Jo", "Smith", "00"))
+    own_players = players((1, 10, "Jo", "Smith", "0"), (2, 10, "Jo", "Smith", "00"))
     other = pl.DataFrame({"name": ["Jo Smith", "Jo Smith"], "team": [10, 10], "number": ["#00", "0"]})
-    assert matched(sideline.crosswalk(ours, other, team="team", jersey="number"))[:2] == [(2, "name+team+jersey"), (1, "name+team+jersey")]
+    assert matches(sideline.crosswalk(own_players, other, team="team", jersey="number"))[:2] == [(2, "name+team+jersey"), (1, "name+team+jersey")]
 
 
 def test_nan_is_a_missing_jersey_team_or_birth_date() -> None:
@@ -159,7 +159,7 @@ def test_nan_is_a_missing_jersey_team_or_birth_date() -> None:
     roster = players((1, 10, "Jo", "Smith", "4"), (2, 11, "Ann", "Lee", "5")).with_columns(born=pl.lit(None, pl.String))
     other = pl.DataFrame({"name": ["Jo Smith", "Ann Lee"], "number": [4.0, float("nan")], "team": [float("nan"), 11.0], "born": [float("nan")] * 2})
     rows = sideline.crosswalk(roster, other, team="team", jersey="number", birth_date="born")
-    assert matched(rows) == [(1, "name+jersey"), (2, "name+team")]
+    assert matches(rows) == [(1, "name+jersey"), (2, "name+team")]
 
 
 def test_columns_of_every_kind_come_back() -> None:
@@ -173,19 +173,19 @@ def test_columns_of_every_kind_come_back() -> None:
 
 def test_a_number_in_another_is_another_number() -> None:
     other = pl.DataFrame({"name": ["Jo Smith"], "number": ["2"]})
-    assert matched(sideline.crosswalk(players((1, 10, "Jo", "Smith", "23")), other, jersey="number")) == [(1, "name-jersey")]
+    assert matches(sideline.crosswalk(players((1, 10, "Jo", "Smith", "23")), other, jersey="number")) == [(1, "name-jersey")]
 
 
 def test_rosters_bring_the_names_of_their_teams(client: sideline.Client, service: sideline.Simulator) -> None:
     ids = [team["id"] for team in service.teams[:3]]
     rosters = client.roster(ids)
-    truth = pl.concat([client.roster(one).to_polars("players") for one in ids])
-    names = {one: client.roster(one).to_dict()["name"] for one in ids}
+    truth = pl.concat([client.roster(team_id).to_polars("players") for team_id in ids])
+    names = {team_id: client.roster(team_id).to_dict()["name"] for team_id in ids}
     rows = [{"name": f"{row['last_name'].upper()}, {row['first_name']}", "club": names[row["team_id"]], "id": row["player_id"]} for row in truth.to_dicts()]
-    for source in (rosters, [client.roster(one) for one in ids]):
-        found = sideline.crosswalk(source, pl.DataFrame(rows), team="club").to_dicts()
-        assert len(found) == len(rows) and {row["method"] for row in found} == {"name+team"}
-        assert all(row["player_id"] == row["id"] for row in found)
+    for source in (rosters, [client.roster(team_id) for team_id in ids]):
+        result_rows = sideline.crosswalk(source, pl.DataFrame(rows), team="club").to_dicts()
+        assert len(result_rows) == len(rows) and {row["method"] for row in result_rows} == {"name+team"}
+        assert all(row["player_id"] == row["id"] for row in result_rows)
 
 
 def test_an_empty_text_is_a_missing_birth_date() -> None:
@@ -197,25 +197,25 @@ def test_an_empty_text_is_a_missing_birth_date() -> None:
 
 
 def test_missing_columns_and_dates_are_refused_with_what_to_write() -> None:
-    ours, other = players((1, 10, "Jo", "Smith", "4")), pl.DataFrame({"name": ["Jo Smith"], "club": ["Bears"], "born": ["2.1.2004"]})
+    own_players, other = players((1, 10, "Jo", "Smith", "4")), pl.DataFrame({"name": ["Jo Smith"], "club": ["Bears"], "born": ["2.1.2004"]})
     for options, text in [
         ({"name": "player"}, "other has no column 'player' for name; it has name, club, born"),
         ({"team": "club"}, "pass the rosters, or a column team_name"),
         ({"birth_date": "born"}, "players has no column 'born'"),
     ]:
         with pytest.raises(ValueError, match=text):
-            sideline.crosswalk(ours, other, **options)
+            sideline.crosswalk(own_players, other, **options)
     with pytest.raises(ValueError, match="write it as 2004-02-29"):
-        sideline.crosswalk(ours.with_columns(born=pl.lit("2004-02-01")), other, birth_date="born")
+        sideline.crosswalk(own_players.with_columns(born=pl.lit("2004-02-01")), other, birth_date="born")
     with pytest.raises(ValueError, match="players has no column player_id"):
         sideline.crosswalk(other, other)
     with pytest.raises(TypeError, match="other is a response"):
-        sideline.crosswalk(ours, 5)
+        sideline.crosswalk(own_players, 5)
 
 
 # A league of rosters whose truth is known.
 
-GIVEN = [
+FIRST_NAMES = [
     "Robert",
     "William",
     "James",
@@ -237,7 +237,7 @@ GIVEN = [
     "Edwin",
     "Søren",
 ]
-GIVEN += [
+FIRST_NAMES += [
     "Zachary",
     "Joseph",
     "Daniel",
@@ -259,7 +259,7 @@ GIVEN += [
     "Cade",
     "Evan",
 ]
-FAMILY = [
+LAST_NAMES = [
     "Smith",
     "Johnson",
     "Williams",
@@ -279,7 +279,7 @@ FAMILY = [
     "Núñez",
     "Washington",
 ]
-FAMILY += [
+LAST_NAMES += [
     "Robinson",
     "Thompson",
     "Anderson",
@@ -302,39 +302,39 @@ FAMILY += [
     "Adams",
 ]
 SYLLABLES = ["ba", "ko", "ri", "ven", "dal", "mor", "tes", "lin", "qua", "zer", "hul", "fin", "gre", "stro", "wick", "man", "ton", "ley", "ford", "by"]
-SHORT = {"Robert": "Rob", "William": "Will", "James": "Jimmy", "Michael": "Mike", "Christopher": "Chris", "Matthew": "Matt", "Zachary": "Zach"}
-SHORT |= {"Joseph": "Joe", "Daniel": "Dan", "Benjamin": "Ben", "Thomas": "Tom", "Steven": "Steve", "Nathan": "Nate", "Timothy": "Tim", "Kenneth": "Ken"}
+NICKNAMES = {"Robert": "Rob", "William": "Will", "James": "Jimmy", "Michael": "Mike", "Christopher": "Chris", "Matthew": "Matt", "Zachary": "Zach"}
+NICKNAMES |= {"Joseph": "Joe", "Daniel": "Dan", "Benjamin": "Ben", "Thomas": "Tom", "Steven": "Steve", "Nathan": "Nate", "Timothy": "Tim", "Kenneth": "Ken"}
 
 PLAIN = dict(zip("éÁáíñüćčğŞşÖöúễŁłøÉ", "eAainuccgSsOoueLloE", strict=True))
 
 
 def league(dice: random.Random, rosters: int) -> tuple[list[Row], list[Row]]:
     """Players, and another source's rows of the same league a while later, each with the `truth`."""
-    ours: list[Row] = []
+    own_players: list[Row] = []
     for team in range(rosters):
         for number in dice.sample(range(56), 14):
-            family = dice.choice(FAMILY) if dice.random() < 0.5 else "".join(dice.sample(SYLLABLES, 3)).title()
-            ours.append(
+            family = dice.choice(LAST_NAMES) if dice.random() < 0.5 else "".join(dice.sample(SYLLABLES, 3)).title()
+            own_players.append(
                 {
-                    "player_id": len(ours) + 1,
+                    "player_id": len(own_players) + 1,
                     "team_id": team,
                     "team_name": f"Team {team}",
-                    "first_name": dice.choice(GIVEN),
+                    "first_name": dice.choice(FIRST_NAMES),
                     "last_name": family + (dice.choice([" Jr.", " III", " II"]) if dice.random() < 0.04 else ""),
                     "jersey_number_str": str(number),
                     "birth_date": date(2002, 1, 1) + timedelta(days=dice.randrange(1800)),
                 }
             )
     # People whom only one side has: those who left, and those who are new, namesakes among them.
-    others = [dict(row, truth=row["player_id"]) for row in ours if dice.random() < 0.92]
-    for _ in range(len(ours) // 14):
-        like = dice.choice(ours)
+    others = [dict(row, truth=row["player_id"]) for row in own_players if dice.random() < 0.92]
+    for _ in range(len(own_players) // 14):
+        like = dice.choice(own_players)
         same = dice.random() < 0.3
         others.append(
             {
                 **like,
                 "team_id": dice.randrange(rosters),
-                "first_name": like["first_name"] if same else dice.choice(GIVEN),
+                "first_name": like["first_name"] if same else dice.choice(FIRST_NAMES),
                 "jersey_number_str": str(dice.randrange(56)),
                 "birth_date": date(2002, 1, 1) + timedelta(days=dice.randrange(1800)),
                 "truth": None,
@@ -346,13 +346,13 @@ def league(dice: random.Random, rosters: int) -> tuple[list[Row], list[Row]]:
         row["team_name"] = f"TEAM {row['team_id']}"
         row["name"] = written(dice, row["first_name"], row["last_name"])
     dice.shuffle(others)
-    return ours, others
+    return own_players, others
 
 
 def written(dice: random.Random, first: str, last: str) -> str:
     """A name as another source has it."""
     if dice.random() < 0.15:
-        first = SHORT.get(first, first)
+        first = NICKNAMES.get(first, first)
     if dice.random() < 0.05:
         first = first[0] + "."
     if dice.random() < 0.3:
@@ -366,12 +366,12 @@ def written(dice: random.Random, first: str, last: str) -> str:
     return name.upper() if dice.random() < 0.2 else name
 
 
-def figures(found: Iterable[Row]) -> tuple[float, float]:
+def figures(result: Iterable[Row]) -> tuple[float, float]:
     """Precision and recall."""
-    rows = [row for row in found if row["name"] is not None]
-    made = [row for row in rows if row["player_id"] is not None]
-    right = sum(row["player_id"] == row["truth"] for row in made)
-    return right / len(made), right / sum(row["truth"] is not None for row in rows)
+    rows = [row for row in result if row["name"] is not None]
+    matched_rows = [row for row in rows if row["player_id"] is not None]
+    right = sum(row["player_id"] == row["truth"] for row in matched_rows)
+    return right / len(matched_rows), right / sum(row["truth"] is not None for row in rows)
 
 
 def options() -> Iterator[tuple[dict[str, str], float, float]]:
@@ -384,14 +384,14 @@ def options() -> Iterator[tuple[dict[str, str], float, float]]:
 @pytest.mark.timeout(600)
 def test_a_league_is_matched_without_mistakes() -> None:
     """CROSSWALK_ROSTERS is the number of rosters."""
-    ours, others = league(random.Random(11), ROSTERS)
-    known, rows = pl.DataFrame(ours), pl.DataFrame(others).drop("player_id", "first_name", "last_name")
+    own_players, others = league(random.Random(11), ROSTERS)
+    roster, rows = pl.DataFrame(own_players), pl.DataFrame(others).drop("player_id", "first_name", "last_name")
     for columns, precision, recall in options():
-        found = sideline.crosswalk(known, rows, **columns).to_dicts()
-        assert len([row for row in found if row["name"] is not None]) == len(rows)
-        in_result = {row["player_id"] for row in found} - {None}
-        assert in_result == set(known["player_id"]), "each player is there, matched or not"
-        reached = figures(found)
-        assert reached[0] >= precision, [row for row in found if row["name"] and row["player_id"] not in (None, row["truth"])][:5]
-        assert reached[1] >= recall
-        assert all(row["confidence"] >= MIN_CONFIDENCE for row in found if row["confidence"] is not None)
+        result_rows = sideline.crosswalk(roster, rows, **columns).to_dicts()
+        assert len([row for row in result_rows if row["name"] is not None]) == len(rows)
+        in_result = {row["player_id"] for row in result_rows} - {None}
+        assert in_result == set(roster["player_id"]), "each player is there, matched or not"
+        actual = figures(result_rows)
+        assert actual[0] >= precision, [row for row in result_rows if row["name"] and row["player_id"] not in (None, row["truth"])][:5]
+        assert actual[1] >= recall
+        assert all(row["confidence"] >= MIN_CONFIDENCE for row in result_rows if row["confidence"] is not None)

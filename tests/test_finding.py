@@ -38,13 +38,13 @@ def second() -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def asks(second: Service) -> Iterator[sideline.Client]:
+def second_client(second: Service) -> Iterator[sideline.Client]:
     with sideline.Client(**second.client_options(), max_retries=0) as client:
         yield client
 
 
 @pytest.mark.parametrize(
-    ("wanted", "name", "found"),
+    ("query", "name", "is_match"),
     [
         ("jokic", "Nikola Jokić", True),
         ("JOKIĆ nikola", "Nikola Jokić", True),
@@ -58,35 +58,35 @@ def asks(second: Service) -> Iterator[sideline.Client]:
         ("istanbul", "İstanbul", True),
     ],
 )
-def test_a_name_is_found_by_any_of_its_words(wanted: str, name: str, found: bool) -> None:
-    assert is_named(wanted, name) is found
+def test_a_name_is_found_by_any_of_its_words(query: str, name: str, is_match: bool) -> None:
+    assert is_named(query, name) is is_match
 
 
-def test_a_name_without_letters_or_digits_is_refused(asks: sideline.Client) -> None:
+def test_a_name_without_letters_or_digits_is_refused(second_client: sideline.Client) -> None:
     for name in ("", "  ", "—", "..."):
         with pytest.raises(ValueError, match="letter or a digit"):
-            asks.find_team(name)
+            second_client.find_team(name)
         with pytest.raises(ValueError, match="letter or a digit"):
-            asks.find_player(name)
+            second_client.find_player(name)
     with pytest.raises(TypeError, match="name is a str, not int"):
-        asks.find_team(7)  # type: ignore[arg-type]
+        second_client.find_team(7)  # type: ignore[arg-type]
 
 
-def test_teams_and_players_are_found(second: Service, asks: sideline.Client) -> None:
+def test_teams_and_players_are_found(second: Service, second_client: sideline.Client) -> None:
     team = second.season.teams[2]
     word = words(team.name)[-1]
-    found = asks.find_team(word.upper())
-    assert found.name == "teams"
-    assert team.id in found["team_id"]
-    assert found["name"] == [one.name for one in second.season.teams if word in words(one.name)]
+    teams = second_client.find_team(word.upper())
+    assert teams.name == "teams"
+    assert team.id in teams["team_id"]
+    assert teams["name"] == [season_team.name for season_team in second.season.teams if word in words(season_team.name)]
     player = second.season.players[JOKIC]
-    for where in (None, player.team_id, [player.team_id], asks.teams(), asks.find_team(second.season.team_name(player.team_id))):
-        found = asks.find_player("jokic", team_id=where)
-        assert (found.name, found["player_id"], found["last_name"]) == ("players", [player.id], ["Jokić-O'Brien"])
-    other = next(one.id for one in second.season.teams if one.id != player.team_id)
-    assert asks.find_player("jokic", team_id=other).num_rows == 0
-    assert asks.find_player("jokic", team_id=other).column_names == [*sideline.SCHEMAS["players"].names, "team_name"]
-    assert asks.find_player("jokic")["team_name"] == [second.season.team_name(player.team_id)]
+    for team_id in (None, player.team_id, [player.team_id], second_client.teams(), second_client.find_team(second.season.team_name(player.team_id))):
+        players = second_client.find_player("jokic", team_id=team_id)
+        assert (players.name, players["player_id"], players["last_name"]) == ("players", [player.id], ["Jokić-O'Brien"])
+    other = next(season_team.id for season_team in second.season.teams if season_team.id != player.team_id)
+    assert second_client.find_player("jokic", team_id=other).num_rows == 0
+    assert second_client.find_player("jokic", team_id=other).column_names == [*sideline.SCHEMAS["players"].names, "team_name"]
+    assert second_client.find_player("jokic")["team_name"] == [second.season.team_name(player.team_id)]
 
 
 def test_the_same_awaited(second: Service) -> None:
@@ -99,14 +99,14 @@ def test_the_same_awaited(second: Service) -> None:
     assert players["player_id"] == [second.season.players[JOKIC].id]
 
 
-def test_a_roster_that_is_missing_is_no_response_and_a_forbidden_one_is_left_out(second: Service, asks: sideline.Client) -> None:
-    team = next(one.id for one in second.season.teams if one.id != second.season.players[JOKIC].team_id)
+def test_a_roster_that_is_missing_is_no_response_and_a_forbidden_one_is_left_out(second: Service, second_client: sideline.Client) -> None:
+    team = next(season_team.id for season_team in second.season.teams if season_team.id != second.season.players[JOKIC].team_id)
     second.faults.add("roster", path=f"/{team}", status=500)
     with pytest.raises(sideline.IncompleteBatch):
-        asks.find_player("jokic")
+        second_client.find_player("jokic")
     second.faults.clear()
     second.faults.add("roster", path=f"/{team}", status=403, body={"error": "Forbidden", "serviceRequestId": "r-1"})
-    assert asks.find_player("jokic").num_rows == 1
+    assert second_client.find_player("jokic").num_rows == 1
     second.faults.clear()
 
 
@@ -147,19 +147,19 @@ def test_a_misspelt_name_gets_a_suggestion(service: sideline.Simulator) -> None:
         assert client.find_team("xyzzy").num_rows == 0, "without a warning, which would be an error here"
 
 
-def test_a_table_with_one_row_is_one_id_and_any_other_says_what_it_has(second: Service, asks: sideline.Client) -> None:
-    schedule = asks.schedule("2026-10-01", "2027-05-01")
+def test_a_table_with_one_row_is_one_id_and_any_other_says_what_it_has(second: Service, second_client: sideline.Client) -> None:
+    schedule = second_client.schedule("2026-10-01", "2027-05-01")
     game = schedule.table().to_dicts()[0]
-    team = asks.find_team(game["home_team_name"])
-    assert game["game_id"] in asks.schedule("2026-10-01", "2027-05-01", team_id=team).table()["game_id"]
-    by_id = asks.team_game_stats(game["home_team_id"], game_id=game["game_id"])
-    assert asks.team_game_stats(game["home_team_id"], game_id=asks.game(game["game_id"])).raw == by_id.raw
+    team = second_client.find_team(game["home_team_name"])
+    assert game["game_id"] in second_client.schedule("2026-10-01", "2027-05-01", team_id=team).table()["game_id"]
+    by_id = second_client.team_game_stats(game["home_team_id"], game_id=game["game_id"])
+    assert second_client.team_game_stats(game["home_team_id"], game_id=second_client.game(game["game_id"])).raw == by_id.raw
     with pytest.raises(ValueError, match=r"team_id takes one id, and this Table has no row: nothing was found"):
-        asks.schedule("2026-10-01", team_id=asks.find_team("xyzzy"))
+        second_client.schedule("2026-10-01", team_id=second_client.find_team("xyzzy"))
     with pytest.raises(ValueError, match=r"team_id takes one id, and this Payload has 4: pass one of \[\d+, "):
-        asks.schedule("2026-10-01", team_id=asks.teams())
+        second_client.schedule("2026-10-01", team_id=second_client.teams())
     with pytest.raises(TypeError, match=r"A schedule has games: client.game\(schedule\) requests their sessions"):
-        asks.stats(schedule)
+        second_client.stats(schedule)
 
 
 def test_the_name_of_a_team_is_refused_with_how_to_find_it(client: sideline.Client, tmp_path: Path) -> None:
@@ -212,79 +212,79 @@ def test_a_list_where_one_id_goes_is_refused_with_what_to_write(game: dict[str, 
         client.stats(pl.LazyFrame({"session_id": ["s"]}))  # type: ignore[call-overload]
 
 
-def test_arguments_that_select_no_game_raise(second: Service, asks: sideline.Client, tmp_path: Path) -> None:
+def test_arguments_that_select_no_game_raise(second: Service, second_client: sideline.Client, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"team_id is 'marinerz', and it must be a number: client.find_team\('marinerz'\)"):
-        asks.schedule("2026-10-01", team_id="marinerz")
-    nobody = asks.find_team("xyzzy")
-    season = asks.season("2026-27", team_ids=nobody)
+        second_client.schedule("2026-10-01", team_id="marinerz")
+    no_teams = second_client.find_team("xyzzy")
+    season = second_client.season("2026-27", team_ids=no_teams)
     for read in (lambda: season.scan("shots"), lambda: season.plan("shots")):
         with pytest.raises(ValueError, match="team_ids has no team: if a search found none, check the name"):
             read()
     with pytest.raises(ValueError, match="team_ids has no team"):
-        sideline.Archive(tmp_path / "season", asks).sync(team_ids=nobody, start="2026-11-01", end="2026-11-02")
+        sideline.Archive(tmp_path / "season", second_client).sync(team_ids=no_teams, start="2026-11-01", end="2026-11-02")
     assert not (tmp_path / "season").exists()
 
 
-def test_names_stand_beside_ids(second: Service, asks: sideline.Client) -> None:
+def test_names_stand_beside_ids(second: Service, second_client: sideline.Client) -> None:
     _, session = second.season.sessions()[0]
     full = {player.id: f"{player.first_name} {player.last_name}" for player in second.season.players}
-    shots = asks.shots(session.id).table(names=True)
+    shots = second_client.shots(session.id).table(names=True)
     assert shots.column_names == [*sideline.SCHEMAS["shots"].names, "team_name", "player_name", "defender_names"]
     assert shots.num_rows
     for row in shots.to_dicts():
         assert row["player_name"] == full[row["player_id"]]
         assert row["team_name"] == second.season.team_name(row["team_id"])
-    payload = asks.possessions(session.id)
+    payload = second_client.possessions(session.id)
     events = payload.table("possession_events", ["player_id", "possession_type"], names=True)
     assert events.column_names == ["player_id", "possession_type", "player_name"]
     assert [row["player_name"] for row in events.to_dicts()] == [full[row["player_id"]] for row in events.to_dicts()]
     lineups = payload.table("possessions", names=True).to_dicts()
-    assert lineups[0]["player_names"] == [full[one] for one in lineups[0]["player_ids"]]
+    assert lineups[0]["player_names"] == [full[player_id] for player_id in lineups[0]["player_ids"]]
     assert "Name of player_ids" in (payload.table("possessions", names=True).schema["player_names"].description or "")
-    batch = asks.shots([session.id for _, session in second.season.sessions()[:2]])
-    assert batch.table(names=True)["player_name"] == [full[one] for one in batch.table()["player_id"]]
+    batch = second_client.shots([session.id for _, session in second.season.sessions()[:2]])
+    assert batch.table(names=True)["player_name"] == [full[player_id] for player_id in batch.table()["player_id"]]
 
 
 def test_names_need_nothing_of_the_data() -> None:
-    nothing = sideline.Payload.from_bytes("shots", b'{"teams": []}', session_id="s").table(names=True)
-    assert nothing.column_names[-3:] == ["team_name", "player_name", "defender_names"]
-    unknown = sideline.Payload.from_bytes("game_shots", b'{"shots": [{"gid": "g", "pid": 7, "tid": 8}]}').table(names=True)
-    assert unknown["player_name"] == [None]
+    empty_shots = sideline.Payload.from_bytes("shots", b'{"teams": []}', session_id="s").table(names=True)
+    assert empty_shots.column_names[-3:] == ["team_name", "player_name", "defender_names"]
+    game_shots = sideline.Payload.from_bytes("game_shots", b'{"shots": [{"gid": "g", "pid": 7, "tid": 8}]}').table(names=True)
+    assert game_shots["player_name"] == [None]
     box = sideline.Payload.from_bytes("stats", b'{"teams": []}', session_id="s").table("box_score", names=True)
     assert "player_name" not in box.column_names, "it has first and last names"
 
 
 @needs("polars")
-@pytest.mark.parametrize("of", ["payload", "batch"])
-def test_columns_can_be_chosen_in_every_conversion(second: Service, asks: sideline.Client, of: str) -> None:
+@pytest.mark.parametrize("source", ["payload", "batch"])
+def test_columns_can_be_chosen_in_every_conversion(second: Service, second_client: sideline.Client, source: str) -> None:
     session = second.season.sessions()[0][1].id
-    found: Any = asks.stats(session) if of == "payload" else asks.stats([session])
-    wanted = ["PTS", "player_id"]
-    assert found.to_arrow("box_score", wanted).column_names == wanted
-    assert found.to_polars("box_score", columns=wanted).columns == wanted
-    assert list(found.to_pandas("box_score", columns=wanted)) == wanted
-    table = found.table("box_score")
-    assert table.to_arrow(wanted).column_names == table.to_polars(wanted).columns == list(table.to_pandas(wanted)) == wanted
-    assert table.to_polars(wanted).equals(found.to_polars("box_score", wanted))
+    response: Any = second_client.stats(session) if source == "payload" else second_client.stats([session])
+    columns = ["PTS", "player_id"]
+    assert response.to_arrow("box_score", columns).column_names == columns
+    assert response.to_polars("box_score", columns=columns).columns == columns
+    assert list(response.to_pandas("box_score", columns=columns)) == columns
+    table = response.table("box_score")
+    assert table.to_arrow(columns).column_names == table.to_polars(columns).columns == list(table.to_pandas(columns)) == columns
+    assert table.to_polars(columns).equals(response.to_polars("box_score", columns))
     with pytest.raises(ValueError, match="no column 'nothing'|nothing"):
         table.to_polars(["nothing"])
     assert table.to_polars("PTS").columns == ["PTS"]
 
 
-def test_a_column_is_a_list_of_values(second: Service, asks: sideline.Client) -> None:
+def test_a_column_is_a_list_of_values(second: Service, second_client: sideline.Client) -> None:
     event = second.season.played[0]
-    sessions = asks.game(event.id).table("sessions")
+    sessions = second_client.game(event.id).table("sessions")
     assert sessions["session_id"] == [session.id for session in event.sessions]
-    assert len(asks.stats(sessions["session_id"])) == len(event.sessions)
+    assert len(second_client.stats(sessions["session_id"])) == len(event.sessions)
     with pytest.raises(KeyError, match=r"no column \\?\"nothing\\?\"; there are: team_id, event_id"):
         sessions["nothing"]
     with pytest.raises(TypeError, match="by the name of a column"):
         sessions[0]  # type: ignore[index]
 
 
-def test_a_batch_is_read_by_place(second: Service, asks: sideline.Client) -> None:
+def test_a_batch_is_read_by_place(second: Service, second_client: sideline.Client) -> None:
     ids = [session.id for _, session in second.season.sessions()[:3]]
-    batch = asks.stats([ids[0], "no-such", *ids[1:]], on_error="keep")
+    batch = second_client.stats([ids[0], "no-such", *ids[1:]], on_error="keep")
     assert [payload.request_id for payload in batch] == [batch[place].request_id for place in range(3)]
     assert batch[-1].table()["session_id"][0] == ids[-1]
     assert [payload.table()["session_id"][0] for payload in batch[1:]] == ids[1:]
@@ -294,9 +294,9 @@ def test_a_batch_is_read_by_place(second: Service, asks: sideline.Client) -> Non
         batch["no-such"]  # type: ignore[call-overload]
 
 
-def test_parquet_and_csv_hold_the_table(second: Service, asks: sideline.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parquet_and_csv_hold_the_table(second: Service, second_client: sideline.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = second.season.sessions()[0][1].id
-    table = asks.possessions(session).table()
+    table = second_client.possessions(session).table()
     table.to_parquet(tmp_path / "possessions.parquet")
     assert pl.read_parquet(tmp_path / "possessions.parquet").rows() == table.to_polars().rows()
     with monkeypatch.context() as without:
@@ -328,11 +328,11 @@ def test_any_arrow_table_becomes_a_table() -> None:
         sideline.Table.from_arrow([1])
 
 
-def test_a_table_is_pickled_without_pyarrow(second: Service, asks: sideline.Client, tmp_path: Path) -> None:
+def test_a_table_is_pickled_without_pyarrow(second: Service, second_client: sideline.Client, tmp_path: Path) -> None:
     session = second.season.sessions()[0][1].id
-    payload = asks.possessions(session)
-    tables = [payload.table(name) for name in payload.tables] + [asks.stats([session, session]).table("box_score")]
-    tables += [sideline.Table.from_arrow(asks.shots(session).to_arrow().slice(3, 4), "shots"), payload.table().head(0)]
+    payload = second_client.possessions(session)
+    tables = [payload.table(name) for name in payload.tables] + [second_client.stats([session, session]).table("box_score")]
+    tables += [sideline.Table.from_arrow(second_client.shots(session).to_arrow().slice(3, 4), "shots"), payload.table().head(0)]
     data = pickle.dumps([(table, table.to_dicts()) for table in tables])
     (tmp_path / "tables").write_bytes(data)
     code = f"""
@@ -350,7 +350,7 @@ for table, rows in tables:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-ODD = {
+COLUMNS = {
     "list": pa.array([[1, 2], None, []], pa.list_(pa.int8())),
     "large": pa.array(["a", None, "c"], pa.large_string()),
     "view": pa.array(["a", None, "a text of more than twelve bytes"], pa.string_view()),
@@ -364,19 +364,19 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize("kind", COLUMNS)
 def test_columns_of_any_type_are_pickled(kind: str) -> None:
-    field = pa.field("x", ODD[kind].type, metadata={"unit": "mm"})
-    arrow = pa.table([ODD[kind]], schema=pa.schema([field], metadata={"of": "the table"}))
+    field = pa.field("x", COLUMNS[kind].type, metadata={"unit": "mm"})
+    arrow = pa.table([COLUMNS[kind]], schema=pa.schema([field], metadata={"of": "the table"}))
     for part in (arrow, arrow.slice(1), arrow.slice(1, 1), arrow.slice(3)):
-        came = pickle.loads(pickle.dumps(sideline.Table.from_arrow(part))).to_arrow()
-        assert came.equals(part)
-        assert came.schema.equals(part.schema, check_metadata=True)
+        roundtrip = pickle.loads(pickle.dumps(sideline.Table.from_arrow(part))).to_arrow()
+        assert roundtrip.equals(part)
+        assert roundtrip.schema.equals(part.schema, check_metadata=True)
 
 
 def test_a_slice_is_pickled_without_the_rest() -> None:
-    many = sideline.Table.from_arrow(pa.table({"x": np.arange(100_000), "y": ["text"] * 100_000}))
-    assert len(pickle.dumps(many.head(3))) < 2_000 < 1_000_000 < len(pickle.dumps(many))
+    table = sideline.Table.from_arrow(pa.table({"x": np.arange(100_000), "y": ["text"] * 100_000}))
+    assert len(pickle.dumps(table.head(3))) < 2_000 < 1_000_000 < len(pickle.dumps(table))
 
 
 def test_a_damaged_pickle_raises() -> None:
@@ -384,42 +384,47 @@ def test_a_damaged_pickle_raises() -> None:
     count, nulls, buffers, [column] = batch
     length, valid, [offsets, texts], children = column
     assert restore(name, (schema, [(count, nulls, buffers, [(length, valid, [offsets, texts], children)])]))["x"] == ["abc", "d"]
-    for wrong in [(length + 9, valid, [offsets, texts], children), (length, valid, [], children), (length, valid, [b"\xff" * 12, texts], children), None]:
+    for invalid_column in [
+        (length + 9, valid, [offsets, texts], children),
+        (length, valid, [], children),
+        (length, valid, [b"\xff" * 12, texts], children),
+        None,
+    ]:
         with pytest.raises(ValueError):
-            restore(name, (schema, [(count, nulls, buffers, [] if wrong is None else [wrong])]))
+            restore(name, (schema, [(count, nulls, buffers, [] if invalid_column is None else [invalid_column])]))
 
 
 @pytest.mark.parametrize("name", ["stats", "shots", "possessions", "stats_details"])
-def test_a_games_id_in_place_of_a_sessions_is_reported(second: Service, asks: sideline.Client, name: str) -> None:
+def test_a_games_id_in_place_of_a_sessions_is_reported(second: Service, second_client: sideline.Client, name: str) -> None:
     game = second.season.played[0].id
     before = len(second.requests)
-    with pytest.raises(sideline.NotFound, match=rf"is the id of a game, not of a session: client\.{name}\(client\.game\('{game}'\)\)") as raised:
-        getattr(asks, name)(game)
-    assert raised.value.status == 404
-    assert "id of a game" in raised.value.advice  # type: ignore[attr-defined]
+    with pytest.raises(sideline.NotFound, match=rf"is the id of a game, not of a session: client\.{name}\(client\.game\('{game}'\)\)") as excinfo:
+        getattr(second_client, name)(game)
+    assert excinfo.value.status == 404
+    assert "id of a game" in excinfo.value.advice  # type: ignore[attr-defined]
     assert len(second.requests) - before == 2
 
 
-def test_an_unknown_id_is_looked_for_once_and_one_of_a_batch_not_at_all(second: Service, asks: sideline.Client) -> None:
+def test_an_unknown_id_is_looked_for_once_and_one_of_a_batch_not_at_all(second: Service, second_client: sideline.Client) -> None:
     before = len(second.requests)
-    with pytest.raises(sideline.NotFound) as raised:
-        asks.stats("no-such")
-    assert "id of a game" not in str(raised.value)
+    with pytest.raises(sideline.NotFound) as excinfo:
+        second_client.stats("no-such")
+    assert "id of a game" not in str(excinfo.value)
     assert len(second.requests) - before == 2
-    asks.stats([second.season.played[0].id], on_error="keep")
+    second_client.stats([second.season.played[0].id], on_error="keep")
     assert len(second.requests) - before == 3
     with pytest.raises(sideline.NotFound):
-        asks.roster(999_999)
+        second_client.roster(999_999)
     assert len(second.requests) - before == 4
 
 
-def test_an_error_of_the_lookup_leaves_the_original_error_unchanged(second: Service, asks: sideline.Client) -> None:
+def test_an_error_of_the_lookup_leaves_the_original_error_unchanged(second: Service, second_client: sideline.Client) -> None:
     second.faults.add("game", status=500)
-    with pytest.raises(sideline.NotFound) as raised:
-        asks.stats(second.season.played[0].id)
+    with pytest.raises(sideline.NotFound) as excinfo:
+        second_client.stats(second.season.played[0].id)
     second.faults.clear()
-    assert "id of a game" not in str(raised.value)
-    assert raised.value.__context__ is None or isinstance(raised.value.__context__, sideline.SidelineError)
+    assert "id of a game" not in str(excinfo.value)
+    assert excinfo.value.__context__ is None or isinstance(excinfo.value.__context__, sideline.SidelineError)
 
 
 def test_the_same_is_reported_awaited(second: Service) -> None:
@@ -431,19 +436,19 @@ def test_the_same_is_reported_awaited(second: Service) -> None:
         asyncio.run(mistake())
 
 
-def test_a_call_may_take_another_time_than_the_client_allows(second: Service, asks: sideline.Client) -> None:
+def test_a_call_may_take_another_time_than_the_client_allows(second: Service, second_client: sideline.Client) -> None:
     session = second.season.sessions()[0][1].id
     second.faults.add("stats", delay=60.0)
     second.faults.add("teams", delay=60.0)
     with pytest.raises(sideline.RequestTimeout, match=r"0\.2 s"):
-        asks.stats(session, timeout=0.2)
+        second_client.stats(session, timeout=0.2)
     with pytest.raises(sideline.RequestTimeout, match="no data within the read timeout"):
-        asks.stats(session, timeout=sideline.Timeout(read=0.2))
+        second_client.stats(session, timeout=sideline.Timeout(read=0.2))
     with pytest.raises(sideline.RequestTimeout):
-        asks.get("/v1/data/teams", timeout=0.2)
+        second_client.get("/v1/data/teams", timeout=0.2)
     with pytest.raises(sideline.RequestTimeout):
-        asks.find_team("any", timeout=0.2)
-    batch = asks.stats([session], timeout=0.2, on_error="keep")
+        second_client.find_team("any", timeout=0.2)
+    batch = second_client.stats([session], timeout=0.2, on_error="keep")
     assert isinstance(batch.errors[session], sideline.RequestTimeout)
     second.faults.clear()
     assert batch.retry().complete, "the timeout is asked for again with it"
@@ -457,41 +462,41 @@ def test_a_call_may_take_another_time_than_the_client_allows(second: Service, as
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan"), 1e300])
-def test_a_timeout_that_can_never_be_right_is_refused(asks: sideline.Client, timeout: float) -> None:
+def test_a_timeout_that_can_never_be_right_is_refused(second_client: sideline.Client, timeout: float) -> None:
     with pytest.raises(ValueError, match="timeout is"):
-        asks.teams(timeout=timeout)
+        second_client.teams(timeout=timeout)
 
 
-def test_a_timeout_of_another_type_is_refused(asks: sideline.Client) -> None:
+def test_a_timeout_of_another_type_is_refused(second_client: sideline.Client) -> None:
     with pytest.raises(TypeError, match="timeout is seconds, a timedelta or sideline.Timeout"):
-        asks.teams(timeout="5")  # type: ignore[arg-type]
+        second_client.teams(timeout="5")  # type: ignore[arg-type]
 
 
-def test_numpys_times_say_what_to_write_and_its_days_are_days(second: Service, asks: sideline.Client) -> None:
+def test_numpys_times_say_what_to_write_and_its_days_are_days(second: Service, second_client: sideline.Client) -> None:
     start = datetime.now(UTC) - timedelta(days=2)
-    for given, written in [
+    for moment, written in [
         (np.datetime64("2026-11-01T20:00:00.500"), "2026-11-01T20:00:00.5Z"),
         (np.datetime64("2026-11-01T20:00:00.000000000"), "2026-11-01T20:00:00Z"),
         (np.datetime64("2026-11-01T20"), "2026-11-01T20:00Z"),
     ]:
         with pytest.raises(ValueError, match=f'no time zone; where it is UTC write "{written}"'):
-            asks.schedule(given)
-        assert asks.schedule(written).status == 200
+            second_client.schedule(moment)
+        assert second_client.schedule(written).status == 200
     with pytest.raises(ValueError, match="names no day: NaT"):
-        asks.schedule(np.datetime64("NaT"))
-    assert asks.schedule(np.datetime64(start.date())).raw == asks.schedule(start.date()).raw
+        second_client.schedule(np.datetime64("NaT"))
+    assert second_client.schedule(np.datetime64(start.date())).raw == second_client.schedule(start.date()).raw
 
 
 def test_found_teams_go_where_team_ids_are_wanted(client: sideline.Client, service: sideline.Simulator, tmp_path: Path) -> None:
     [team] = client.find_team("mariners")["team_id"]
-    found, days = client.find_team("mariners"), {"start": "2026-11-01", "end": "2026-11-03"}
-    planned, by_number = (client.plan("shots", team_ids=teams, **days).units.to_dicts() for teams in (found, [team]))
-    assert planned == by_number != []
+    team_table, days = client.find_team("mariners"), {"start": "2026-11-01", "end": "2026-11-03"}
+    by_table, by_number = (client.plan("shots", team_ids=teams, **days).units.to_dicts() for teams in (team_table, [team]))
+    assert by_table == by_number != []
     games = client.schedule("2026-11-01", "2026-11-03", team_id=team)
     assert client.plan("shots", game_ids=games).units.to_dicts() == client.plan("shots", game_ids=games.table()["game_id"]).units.to_dicts()
     archive = sideline.Archive(tmp_path / "season", client)
     archive.sync(game_ids=games, progress=False)
     assert archive.info().games == games.table().num_rows
-    for wrong in (games, client.teams().table(columns=["name"])):
+    for invalid_ids in (games, client.teams().table(columns=["name"])):
         with pytest.raises(TypeError, match="team_id is one id, a list or column of ids, or a table with a column team_id"):
-            archive.sync(team_ids=wrong, **days)
+            archive.sync(team_ids=invalid_ids, **days)

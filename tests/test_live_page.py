@@ -32,10 +32,10 @@ from streams import HEAD, server, then_hold
 HOSTILE = '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'
 
 
-def document(points: int, name: str = "Home", made: int = 1, **more: Any) -> bytes:
+def document(points: int, name: str = "Home", field_goals: int = 1, **more: Any) -> bytes:
     """An event with a whole document."""
     details = {"id": 11, "firstname": name, "lastname": "Lane", "profile_image_link": ""}
-    lines = [{"id": 0, "stats": {"PTS": points}}, {"id": 11, "player_details": details, "stats": {"PTS": points, "FG": made, "FGA": 2}}]
+    lines = [{"id": 0, "stats": {"PTS": points}}, {"id": 11, "player_details": details, "stats": {"PTS": points, "FG": field_goals, "FGA": 2}}]
     teams = [{"id": 1, "name": name, "player_stats": lines}, {"id": 2, "name": "Away", "player_stats": []}]
     fields = {"home_team_id": 1, "away_team_id": 2, "period": "H1", "game_clock": "12:30.0", "teams": teams, **more}
     return b"data: %s\n\n" % json.dumps(fields).encode()
@@ -45,7 +45,7 @@ MAX_BROWSERS, MAX_CONNECTIONS = Settings().max_browsers, Settings().max_connecti
 
 
 @contextmanager
-def served(*first: bytes, **quantities: Any) -> Iterator[tuple[LivePage, Callable[[bytes], None]]]:
+def serve_page(*first: bytes, **quantities: Any) -> Iterator[tuple[LivePage, Callable[[bytes], None]]]:
     """A page over a stream that sends the items of a list; with other settings than those of users."""
 
     class Page(LivePage):
@@ -61,19 +61,19 @@ def served(*first: bytes, **quantities: Any) -> Iterator[tuple[LivePage, Callabl
     def page_of(stream: sideline.LiveStream) -> LivePage:
         return Page(stream, sideline.LiveBoxScore(), PageOptions()) if quantities else stream.serve()
 
-    with server([connection]) as made, made.client() as client, client.live_stats("g1") as stream, page_of(stream) as shown:
+    with server([connection]) as service, service.client() as client, client.live_stats("g1") as stream, page_of(stream) as live_page:
         try:
-            yield shown, waiting.put
+            yield live_page, waiting.put
         finally:
             waiting.put(None)
 
 
-def port_of(shown: LivePage) -> int:
-    return int(shown.url.rstrip("/").rpartition(":")[2])
+def port_of(live_page: LivePage) -> int:
+    return int(live_page.url.rstrip("/").rpartition(":")[2])
 
 
-def get(shown: LivePage, path: str = "/", method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
-    with closing(http.client.HTTPConnection("127.0.0.1", port_of(shown), timeout=30)) as connection:
+def get(live_page: LivePage, path: str = "/", method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
+    with closing(http.client.HTTPConnection("127.0.0.1", port_of(live_page), timeout=30)) as connection:
         connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
         response = connection.getresponse()
         return response.status, dict(response.getheaders()), b"" if path == "/events" and response.status == 200 else response.read()
@@ -82,9 +82,9 @@ def get(shown: LivePage, path: str = "/", method: str = "GET", **headers: str) -
 class Follower:
     """A browser's side of the events, read as they arrive."""
 
-    def __init__(self, shown: LivePage) -> None:
-        self.connection = socket.create_connection(("127.0.0.1", port_of(shown)), timeout=30)
-        self.connection.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{port_of(shown)}\r\n\r\n".encode())
+    def __init__(self, live_page: LivePage) -> None:
+        self.connection = socket.create_connection(("127.0.0.1", port_of(live_page)), timeout=30)
+        self.connection.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{port_of(live_page)}\r\n\r\n".encode())
         self.file = self.connection.makefile("rb")
         self.head = b"".join(iter(self.file.readline, b"\r\n"))
 
@@ -125,8 +125,8 @@ def test_an_event_is_the_whole_state_then_changes_then_heartbeats() -> None:
 
 
 def test_a_browser_without_news_gets_heartbeats() -> None:
-    with served(document(1), heartbeat=0.02) as (shown, _):
-        follower = Follower(shown)
+    with serve_page(document(1), heartbeat=0.02) as (live_page, _):
+        follower = Follower(live_page)
         follower.until(lambda state: bool(state["teams"]) and score(state) == 1)
         beats = 0
         while beats < 3:
@@ -135,8 +135,8 @@ def test_a_browser_without_news_gets_heartbeats() -> None:
 
 
 def test_a_browser_gets_the_whole_state_then_changes_and_the_whole_again_when_it_returns() -> None:
-    with served(document(3)) as (shown, send):
-        first = Follower(shown)
+    with serve_page(document(3)) as (live_page, send):
+        first = Follower(live_page)
         kind, state = first.next()
         assert kind == "state"
         assert {"title", "teams", "shots", "plays", "notices", "clock"} <= set(state)
@@ -148,15 +148,15 @@ def test_a_browser_gets_the_whole_state_then_changes_and_the_whole_again_when_it
         assert "title" not in change
         assert "shots" not in change
         first.close()
-        again = Follower(shown)
-        kind, state = again.next()
+        second = Follower(live_page)
+        kind, state = second.next()
         assert (kind, score(state), state["title"], state["period"]) == ("state", 5, "live_stats g1", "H1")
-        again.close()
+        second.close()
 
 
 def test_hostile_text_is_one_line_of_json() -> None:
-    with served(document(3, HOSTILE + "\r\n\r\nevent: state\ndata: {}\u2028")) as (shown, _):
-        follower = Follower(shown)
+    with serve_page(document(3, HOSTILE + "\r\n\r\nevent: state\ndata: {}\u2028")) as (live_page, _):
+        follower = Follower(live_page)
         [*_, (_, state)] = follower.until(lambda state: bool(state.get("teams")) and score(state) == 3)
         assert state["teams"][0]["name"].startswith("</script>")
         follower.close()
@@ -189,23 +189,23 @@ def test_a_request_is_refused_unless_it_is_the_pages_own(path: str, hosts: list[
 
 
 def test_every_response_keeps_other_sites_out() -> None:
-    with served(document(3)) as (shown, _):
-        answers = [
-            get(shown),
-            get(shown, "/events"),
-            get(shown, "/other"),
-            get(shown, Host="evil.example"),
-            get(shown, "/events", Origin="http://evil.example"),
-            get(shown, method="POST"),
+    with serve_page(document(3)) as (live_page, _):
+        responses = [
+            get(live_page),
+            get(live_page, "/events"),
+            get(live_page, "/other"),
+            get(live_page, Host="evil.example"),
+            get(live_page, "/events", Origin="http://evil.example"),
+            get(live_page, method="POST"),
         ]
-        assert [status for status, _, _ in answers] == [200, 200, 404, 421, 403, 501]
-        for _, headers, _ in answers:
+        assert [status for status, _, _ in responses] == [200, 200, 404, 421, 403, 501]
+        for _, headers, _ in responses:
             assert not [name for name in headers if name.lower().startswith("access-control")]
             assert "default-src 'none'" in headers["Content-Security-Policy"]
             assert "unsafe" not in headers["Content-Security-Policy"]
             assert (headers["X-Content-Type-Options"], headers["X-Frame-Options"]) == ("nosniff", "DENY")
             assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
-        assert b"Home" not in answers[4][2]
+        assert b"Home" not in responses[4][2]
 
 
 def test_the_page_is_one_document_without_addresses() -> None:
@@ -219,42 +219,42 @@ def test_the_page_is_one_document_without_addresses() -> None:
 
 def test_no_credential_reaches_the_page(tmp_path: Path) -> None:
     with sideline.Simulator(seed=11, teams=4, games=8) as service, service.client() as client:
-        with client.live(service.games[-1]["event_id"]) as stream, stream.serve() as shown:
+        with client.live(service.games[-1]["event_id"]) as stream, stream.serve() as live_page:
             service.play(service.games[-1]["event_id"], speed=None)
-            follower = Follower(shown)
+            follower = Follower(live_page)
             events = follower.until(lambda state: state["is_over"])
             follower.close()
             token = client.subscription_token(service.games[-1]["event_id"])
-            sent = json.dumps(events) + get(shown)[2].decode() + repr(shown) + shown._repr_html_()
-    assert not [secret for secret in (service.secret, service.api_key, service.username, str(token)) if secret in sent]
+            sent_text = json.dumps(events) + get(live_page)[2].decode() + repr(live_page) + live_page._repr_html_()
+    assert not [secret for secret in (service.secret, service.api_key, service.username, str(token)) if secret in sent_text]
 
 
 # Life.
 
 
 def test_a_port_in_use_is_named() -> None:
-    with served() as (shown, _), sideline.Client(api_key="k") as client:
-        with pytest.raises(OSError, match=rf"port {port_of(shown)} is in use; choose another one, or 0 for any free port"):
-            client.live_stats("g2").serve(port=port_of(shown))
+    with serve_page() as (live_page, _), sideline.Client(api_key="k") as client:
+        with pytest.raises(OSError, match=rf"port {port_of(live_page)} is in use; choose another one, or 0 for any free port"):
+            client.live_stats("g2").serve(port=port_of(live_page))
         with pytest.raises(ValueError, match="port is 70000; it must be from 0 to 65535"):
             client.live_stats("g2").serve(port=70_000)
 
 
 def test_closing_ends_browsers_threads_and_the_stream_but_not_one_that_was_entered() -> None:
     before = threading.active_count()
-    with server([then_hold(document(3))]) as made, made.client() as client:
+    with server([then_hold(document(3))]) as service, service.client() as client:
         with client.live_stats("g1") as stream:
-            with stream.serve() as shown:
-                follower = Follower(shown)
+            with stream.serve() as live_page:
+                follower = Follower(live_page)
                 follower.until(lambda state: bool(state["teams"]))
             assert stream.state == "connected"
             with pytest.raises(EOFError):
                 follower.until(lambda _: False)
             follower.close()
             with pytest.raises(OSError, match="refused"):
-                get(shown)
-            shown.close()
-            assert repr(shown).endswith(", closed>")
+                get(live_page)
+            live_page.close()
+            assert repr(live_page).endswith(", closed>")
         other = client.live_stats("g1")
         with other.serve():
             pass
@@ -265,11 +265,11 @@ def test_closing_ends_browsers_threads_and_the_stream_but_not_one_that_was_enter
 
 def test_an_error_of_the_stream_is_shown_and_raised_by_wait() -> None:
     body = b'{"message":"no k"}'
-    refused = b"HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-    with server([lambda to: to.sendall(refused)]) as made, made.client() as client, client.live_stats("g1").serve() as shown:
+    response = b"HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    with server([lambda to: to.sendall(response)]) as service, service.client() as client, client.live_stats("g1").serve() as live_page:
         with pytest.raises(sideline.AuthenticationError):
-            shown.wait(60)
-        follower = Follower(shown)
+            live_page.wait(60)
+        follower = Follower(live_page)
         _, state = follower.next()
         follower.close()
         assert state["state"] == "closed"
@@ -278,14 +278,14 @@ def test_an_error_of_the_stream_is_shown_and_raised_by_wait() -> None:
 
 
 def test_a_journal_is_served_to_its_end(tmp_path: Path) -> None:
-    with server([then_hold(document(3) + document(5))]) as made, made.client() as client:
+    with server([then_hold(document(3) + document(5))]) as service, service.client() as client:
         with client.live_stats("g1").record(tmp_path / "g.journal") as stream:
             for _ in range(3):
                 next(stream)
     score_now = sideline.LiveBoxScore()
-    with sideline.replay(tmp_path / "g.journal", speed=None).serve(score_now) as shown:
-        assert shown.wait(60)
-        follower = Follower(shown)
+    with sideline.replay(tmp_path / "g.journal", speed=None).serve(score_now) as live_page:
+        assert live_page.wait(60)
+        follower = Follower(live_page)
         assert score(follower.next()[1]) == 5
         follower.close()
     assert score_now.table().to_dicts()[0]["PTS"] == 5
@@ -293,8 +293,8 @@ def test_a_journal_is_served_to_its_end(tmp_path: Path) -> None:
 
 def test_a_script_that_forgets_to_close_the_page_ends(tmp_path: Path) -> None:
     code = "import sideline, sys; client = sideline.Client(api_key='k', broadcast_base_url=sys.argv[1]); print(client.live_stats('g1').serve().url)"
-    with server([then_hold(document(3))]) as made:
-        done = subprocess.run([sys.executable, "-W", "error", "-c", code, made.base_url], capture_output=True, text=True, timeout=60)
+    with server([then_hold(document(3))]) as service:
+        done = subprocess.run([sys.executable, "-W", "error", "-c", code, service.base_url], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("http://127.0.0.1:")
 
@@ -302,12 +302,12 @@ def test_a_script_that_forgets_to_close_the_page_ends(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_leaves_the_page_open() -> None:
-    with served(document(3)) as (shown, send):
-        follower = Follower(shown)
+    with serve_page(document(3)) as (live_page, send):
+        follower = Follower(live_page)
         follower.until(lambda state: bool(state["teams"]) and score(state) == 3)
         if (child := os.fork()) == 0:
             signal.alarm(30)
-            shown.close()
+            live_page.close()
             os._exit(0)
         os.waitpid(child, 0)
         send(document(9))
@@ -319,20 +319,20 @@ def test_a_forked_child_leaves_the_page_open() -> None:
 
 
 def test_a_browser_that_does_not_read_delays_neither_the_stream_nor_others_nor_the_end() -> None:
-    with served(document(1), socket_timeout=None) as (shown, _):
-        slow = Follower(shown)
+    with serve_page(document(1), socket_timeout=None) as (live_page, _):
+        slow = Follower(live_page)
         slow.next()
         # The views are the test's from now on.
-        shown._stop_event.set()
-        assert shown.wait(60)
+        live_page._stop_event.set()
+        assert live_page.wait(60)
         # Far more than a socket holds.
         for number in range(200):
-            shown._news.publish({"title": str(number), "notices": ["x" * 200_000]})  # type: ignore[typeddict-item]
-        quick = Follower(shown)
+            live_page._news.publish({"title": str(number), "notices": ["x" * 200_000]})  # type: ignore[typeddict-item]
+        quick = Follower(live_page)
         _, state = quick.next()
         assert state["title"] == "199"
         quick.close()
-    assert not shown._server._connections
+    assert not live_page._server._connections
     slow.close()
 
 
@@ -347,26 +347,26 @@ def test_a_reader_that_comes_late_gets_the_newest_view_alone() -> None:
 
 
 def test_the_number_of_browsers_and_connections_is_limited() -> None:
-    with served(document(1)) as (shown, _):
-        followers = [Follower(shown) for _ in range(MAX_BROWSERS)]
-        status, _, body = get(shown, "/events")
+    with serve_page(document(1)) as (live_page, _):
+        followers = [Follower(live_page) for _ in range(MAX_BROWSERS)]
+        status, _, body = get(live_page, "/events")
         assert status == 503
         assert b"16 browsers follow this page already" in body
-        assert get(shown)[0] == 200, "the page itself can be opened"
-        idle = [socket.create_connection(("127.0.0.1", port_of(shown))) for _ in range(MAX_CONNECTIONS - MAX_BROWSERS)]
+        assert get(live_page)[0] == 200, "the page itself can be opened"
+        idle = [socket.create_connection(("127.0.0.1", port_of(live_page))) for _ in range(MAX_CONNECTIONS - MAX_BROWSERS)]
         end = time.monotonic() + 60
-        while len(shown._server._connections) < MAX_CONNECTIONS:
+        while len(live_page._server._connections) < MAX_CONNECTIONS:
             assert time.monotonic() < end
-        assert get(shown)[0] == 200, "the oldest that has sent no request makes room"
-        assert len(shown._server._connections) <= MAX_CONNECTIONS
+        assert get(live_page)[0] == 200, "the oldest that has sent no request makes room"
+        assert len(live_page._server._connections) <= MAX_CONNECTIONS
         for connection in idle:
             connection.close()
         followers[0].close()
         # The next changes reveal that it has gone.
         for number in range(10_000):
-            shown._news.publish({"title": str(number)})  # type: ignore[typeddict-item]
+            live_page._news.publish({"title": str(number)})  # type: ignore[typeddict-item]
             with suppress(OSError, http.client.HTTPException):
-                if get(shown, "/events")[0] == 200:
+                if get(live_page, "/events")[0] == 200:
                     break
             assert time.monotonic() < end
         for follower in followers:
@@ -390,27 +390,27 @@ POINTS = "[...document.querySelectorAll('#score strong')].map(one => one.textCon
 def overflows(tab: Tab, width: int) -> Any:
     """The elements wider than the page, for which a phone's browser would zoom out."""
     beyond = f"getBoundingClientRect().right > {width + 1}"
-    found = (
+    script = (
         f"[...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll > *, .hidden') && one.{beyond}).map(one => one.outerHTML.slice(0, 90))"
     )
-    return tab.run(found) or tab.run(f"Math.max(0, document.documentElement.scrollWidth - {width})")
+    return tab.run(script) or tab.run(f"Math.max(0, document.documentElement.scrollWidth - {width})")
 
 
 @needs_browser
 def test_a_played_game_with_cuts_ends_with_the_rest_apis_score_in_a_browser(tab: Tab) -> None:
-    with sideline.Simulator(seed=11, teams=4, games=8, now="2027-03-01T12:00:00Z") as season, season.client() as asks:
+    with sideline.Simulator(seed=11, teams=4, games=8, now="2027-03-01T12:00:00Z") as season, season.client() as client:
         game = season.games[-1]
-        asks._recover_pause = 0.1
-        with asks.live(game["event_id"], retry_wait=0.01, max_wait=0.02) as stream, stream.serve() as shown:
+        client._recover_pause = 0.1
+        with client.live(game["event_id"], retry_wait=0.01, max_wait=0.02) as stream, stream.serve() as live_page:
             tab.requests.clear()
-            tab.open(shown.url)
+            tab.open(live_page.url)
             tab.wait("document.querySelector('#status').innerText.includes('connected')")
             season.play(game["event_id"], speed=1500)
             for half in ("H1", "H2"):
                 tab.wait(f"document.querySelector('#clock').innerText.startsWith('{half}')")
                 season.streams.cut()
             tab.wait("document.querySelector('#clock').innerText.includes('ended')")
-            teams = [asks.team_game_stats(game[side], game_id=game["event_id"]).table("box_score").to_dicts() for side in ("home_team_id", "away_team_id")]
+            teams = [client.team_game_stats(game[side], game_id=game["event_id"]).table("box_score").to_dicts() for side in ("home_team_id", "away_team_id")]
             totals = [next(row for row in rows if row["is_team_total"]) for rows in teams]
             expected = " ".join(f"{row['PTS']:g}" for row in totals)
             tab.wait(f"{POINTS} === '{expected}'")
@@ -418,14 +418,14 @@ def test_a_played_game_with_cuts_ends_with_the_rest_apis_score_in_a_browser(tab:
             # Each player's points, beside the name.
             for place, rows in enumerate(teams):
                 lines = f"[...document.querySelectorAll('table')[{place}].tBodies[0].rows].map(row => [row.cells[0].textContent, row.cells[1].textContent])"
-                displayed = [(name, float(points or 0)) for name, points in tab.run(lines)]
-                assert sorted(displayed) == sorted((f"{row['first_name']} {row['last_name']}", row["PTS"] or 0) for row in rows if not row["is_team_total"])
+                page_points = [(name, float(points or 0)) for name, points in tab.run(lines)]
+                assert sorted(page_points) == sorted((f"{row['first_name']} {row['last_name']}", row["PTS"] or 0) for row in rows if not row["is_team_total"])
             gaps = stream.stats.gaps
             assert gaps >= 2
             tab.wait(f"document.querySelector('#status').innerText.includes('{gaps} gaps, all closed')", 20)
             assert tab.run("document.querySelectorAll('#notices .gap').length") == 0, "closed gaps are not red"
-            taken = sum(row["FGA"] for row in totals)
-            assert tab.run("document.querySelectorAll('.made, .missed').length") == taken
+            attempts = sum(row["FGA"] for row in totals)
+            assert tab.run("document.querySelectorAll('.made, .missed').length") == attempts
             assert tab.run("document.querySelectorAll('.made').length") == sum(row["FG"] for row in totals)
             for width in (375, 1280):
                 tab.resize(width)
@@ -433,10 +433,10 @@ def test_a_played_game_with_cuts_ends_with_the_rest_apis_score_in_a_browser(tab:
             for scheme in ("light", "dark"):
                 tab.prefer(scheme)
                 assert tab.run(CONTRASTS) == []
-            assert all(address.startswith((shown.url, "data:")) for address in tab.requests), tab.requests
+            assert all(address.startswith((live_page.url, "data:")) for address in tab.requests), tab.requests
             assert tab.complaints == []
             # Another visit shows the same.
-            tab.open(shown.url)
+            tab.open(live_page.url)
             tab.wait(f"{POINTS} === '{expected}'")
 
 
@@ -502,9 +502,9 @@ def test_a_hostile_name_is_text_in_a_browser(tab: Tab) -> None:
     hostile = json.loads(document(3, HOSTILE)[6:])
     hostile |= {"period": HOSTILE, "game_clock": HOSTILE}
     hostile["teams"][0]["player_shots"] = [{"id": 11, "shots": [shot]}]
-    with served(b"data: %s\n\n" % json.dumps(hostile).encode(), b'data: {"marker": %s}\n\n' % json.dumps(HOSTILE).encode()) as (shown, _):
+    with serve_page(b"data: %s\n\n" % json.dumps(hostile).encode(), b'data: {"marker": %s}\n\n' % json.dumps(HOSTILE).encode()) as (live_page, _):
         tab.resize(375)
-        tab.open(shown.url)
+        tab.open(live_page.url)
         tab.wait("!!document.querySelector('.made') && !!document.querySelector('#plays li')")
         assert tab.run("[window.pwned, document.images.length, document.scripts.length]") == [None, 0, 1]
         assert "<script>window.pwned=1</script>" in tab.text("#score .name")
@@ -514,8 +514,8 @@ def test_a_hostile_name_is_text_in_a_browser(tab: Tab) -> None:
 
 @needs_browser
 def test_the_page_can_be_read_by_all_in_a_browser(tab: Tab) -> None:
-    with served(document(3)) as (shown, send):
-        tab.open(shown.url)
+    with serve_page(document(3)) as (live_page, send):
+        tab.open(live_page.url)
         tab.wait(f"{POINTS} === '3 –'")
         assert tab.run("document.querySelector('#score').ariaLive") == "polite"
         assert tab.run("[...document.querySelectorAll('th')].every(one => ['col', 'row'].includes(one.scope))")
@@ -525,7 +525,7 @@ def test_the_page_can_be_read_by_all_in_a_browser(tab: Tab) -> None:
         assert tab.run("[document.querySelectorAll('main').length, document.querySelectorAll('h1').length]") == [1, 1]
         # A score that did not change is not read out again.
         tab.run("new MutationObserver(() => { window.said = (window.said || 0) + 1 }).observe(document.querySelector('#score'), {childList: true})")
-        send(document(3, made=2))
+        send(document(3, field_goals=2))
         tab.wait("document.querySelector('#box').innerText.includes('2–2')")
         assert tab.run("window.said") is None
         send(document(5))
@@ -535,12 +535,12 @@ def test_the_page_can_be_read_by_all_in_a_browser(tab: Tab) -> None:
 
 @needs_browser
 def test_a_browser_says_that_sideline_is_gone_and_finds_it_again(tab: Tab) -> None:
-    with served(document(3)) as (shown, _):
-        port = port_of(shown)
-        tab.open(shown.url)
+    with serve_page(document(3)) as (live_page, _):
+        port = port_of(live_page)
+        tab.open(live_page.url)
         tab.wait(f"{POINTS} === '3 –'")
     tab.wait("document.querySelector('#status').innerText.includes('lost its connection')")
-    with server([then_hold(document(8))]) as made, made.client() as client, client.live_stats("g1").serve(port=port):
+    with server([then_hold(document(8))]) as service, service.client() as client, client.live_stats("g1").serve(port=port):
         tab.wait(f"{POINTS} === '8 –'")
         assert "lost" not in tab.text("#status")
     tab.open("about:blank")
@@ -549,9 +549,9 @@ def test_a_browser_says_that_sideline_is_gone_and_finds_it_again(tab: Tab) -> No
 
 @needs_browser
 def test_a_browser_that_was_one_too_many_tries_again(tab: Tab) -> None:
-    with served(document(3), heartbeat=0.1) as (shown, _):
-        followers = [Follower(shown) for _ in range(MAX_BROWSERS)]
-        tab.open(shown.url)
+    with serve_page(document(3), heartbeat=0.1) as (live_page, _):
+        followers = [Follower(live_page) for _ in range(MAX_BROWSERS)]
+        tab.open(live_page.url)
         tab.wait("document.querySelector('#status').innerText.includes('lost its connection')")
         for follower in followers:
             follower.close()

@@ -26,17 +26,17 @@ def moments(rows: pl.DataFrame, locations: object, **options: Any) -> sideline.T
 
 
 def by_hand(rows: list[dict[str, Any]], positions: list[dict[str, Any]], before: float, after: float, time: str = "occurred_at") -> list[tuple[Any, ...]]:
-    found = []
+    matches = []
     for number, row in enumerate(rows):
-        for one in positions:
-            offset = (one["t"] - row[time]).total_seconds()
-            if one["session_id"] == row["session_id"] and -before <= offset <= after:
-                found.append((number, offset, one["team_id"], one["player_id"], one["x"], one["y"], one["z"]))
-    return sorted(found, key=str)
+        for position in positions:
+            offset = (position["t"] - row[time]).total_seconds()
+            if position["session_id"] == row["session_id"] and -before <= offset <= after:
+                matches.append((number, offset, position["team_id"], position["player_id"], position["x"], position["y"], position["z"]))
+    return sorted(matches, key=str)
 
 
-def keys(found: sideline.Table) -> list[tuple[Any, ...]]:
-    return sorted((tuple(row[name] for name in KEY) for row in found.to_dicts()), key=str)
+def keys(table: sideline.Table) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row[name] for name in KEY) for row in table.to_dicts()), key=str)
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +61,10 @@ def test_frames_are_those_that_a_search_by_hand_finds(client: sideline.Client, s
         assert keys(moments(shots, source)) == expected
     assert len(expected) > 100
     assert keys(moments(shots, positions, before=0, after=0.6)) == by_hand(rows, all_of_them, 0, 0.6)
-    found = moments(shots, positions)
-    assert found.column_names == ["row", "session_id", "at", "t_offset_s", "type", "team_id", "player_id", "x", "y", "z"]
-    assert [row["row"] for row in found.to_dicts()] == sorted(row["row"] for row in found.to_dicts())
-    assert all(row["at"] == rows[row["row"]]["occurred_at"] for row in found.to_dicts())
+    result = moments(shots, positions)
+    assert result.column_names == ["row", "session_id", "at", "t_offset_s", "type", "team_id", "player_id", "x", "y", "z"]
+    assert [row["row"] for row in result.to_dicts()] == sorted(row["row"] for row in result.to_dicts())
+    assert all(row["at"] == rows[row["row"]]["occurred_at"] for row in result.to_dicts())
 
 
 def test_frames_at_both_ends_of_the_window_are_in_it() -> None:
@@ -74,8 +74,8 @@ def test_frames_at_both_ends_of_the_window_are_in_it() -> None:
     positions = pl.DataFrame({"session_id": "s", "t": seconds, "player_id": 1, "x": 0.0, "y": 0.0})
     shots = pl.DataFrame({"session_id": "s", "occurred_at": [start + timedelta(seconds=10)]}, schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")})
     for source in (positions, positions.lazy()):
-        found = moments(shots, source, before=2, after=2).to_polars()
-        assert found["t_offset_s"].to_list() == [-2.0, -1.0, 0.0, 1.0, 2.0]
+        result = moments(shots, source, before=2, after=2).to_polars()
+        assert result["t_offset_s"].to_list() == [-2.0, -1.0, 0.0, 1.0, 2.0]
         assert moments(shots, source, before=0, after=0).to_polars()["t_offset_s"].to_list() == [0.0]
 
 
@@ -94,22 +94,22 @@ def test_a_large_result_is_the_same_as_its_parts_and_outlives_its_file() -> None
         {"session_id": ["b", "a", "d", "c"], "occurred_at": start + timedelta(minutes=5)}, schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")}
     )
     for source in (positions, positions.lazy()):
-        whole = moments(shots, source, before=300, after=300)
+        table = moments(shots, source, before=300, after=300)
         gc.collect()
-        frame = whole.to_polars()
+        frame = table.to_polars()
         assert frame.height == positions.height and frame.estimated_size() > 2**22
         for row, name in enumerate(shots["session_id"]):
             expected = positions.filter(pl.col("session_id") == name).select("player_id", "y")
             assert frame.filter(pl.col("row") == row).select("player_id", "y").equals(expected)
-            some = moments(shots[row : row + 1], source, before=1, after=1).to_polars()
-            assert frame.filter(pl.col("row") == row, pl.col("t_offset_s").abs() <= 1).drop("row").equals(some.drop("row"))
+            part = moments(shots[row : row + 1], source, before=1, after=1).to_polars()
+            assert frame.filter(pl.col("row") == row, pl.col("t_offset_s").abs() <= 1).drop("row").equals(part.drop("row"))
 
 
 def test_the_shooter_is_where_the_shot_says(client: sideline.Client, session_id: str, positions: sideline.Payload) -> None:
     """At most one frame off: at two frames in a second, nobody is further away than half a second's run."""
     shots = near(client, session_id, positions)
-    found = moments(shots, positions).to_polars().join(shots.with_row_index("row").cast({"row": pl.Int32}), on=["row", "player_id"])
-    closest = found.sort(pl.col("t_offset_s").abs()).unique("row", keep="first")
+    shooters = moments(shots, positions).to_polars().join(shots.with_row_index("row").cast({"row": pl.Int32}), on=["row", "player_id"])
+    closest = shooters.sort(pl.col("t_offset_s").abs()).unique("row", keep="first")
     assert closest.height == shots.height - 2
     away = ((closest["x"] - closest["player_x"]) ** 2 + (closest["y"] - closest["player_y"]) ** 2).sqrt()
     assert closest["t_offset_s"].abs().max() <= 0.5
@@ -119,10 +119,10 @@ def test_the_shooter_is_where_the_shot_says(client: sideline.Client, session_id:
 def test_normalised_everyone_attacks_the_same_hoop(client: sideline.Client, session_id: str, positions: sideline.Payload) -> None:
     shots = near(client, session_id, positions)
     assert {hoop > 0 for hoop in shots["hoop_y"]} == {True, False}, "both hoops are attacked"
-    plain, turned = (moments(shots, positions, normalize=way).to_polars() for way in (False, True))
+    plain_frame, normalized_frame = (moments(shots, positions, normalize=way).to_polars() for way in (False, True))
     hoops = shots.with_row_index("row").select(pl.col("row").cast(pl.Int32), sign=pl.col("hoop_y").sign())
-    expected = plain.join(hoops, on="row", maintain_order="left").select(x=pl.col("x") * pl.col("sign"), y=pl.col("y") * pl.col("sign"))
-    assert turned.select("x", "y").equals(expected)
+    expected = plain_frame.join(hoops, on="row", maintain_order="left").select(x=pl.col("x") * pl.col("sign"), y=pl.col("y") * pl.col("sign"))
+    assert normalized_frame.select("x", "y").equals(expected)
     with pytest.raises(ValueError, match="rows has no column hoop_y: it says which hoop is attacked"):
         moments(shots.drop("hoop_y"), positions, normalize=True)
 
@@ -130,8 +130,8 @@ def test_normalised_everyone_attacks_the_same_hoop(client: sideline.Client, sess
 def test_rows_without_a_frame_have_none(positions: sideline.Payload, client: sideline.Client, session_id: str) -> None:
     shots = near(client, session_id, positions)
     for rows in (shots.clear(), shots.with_columns(session_id=pl.lit("another")), shots.with_columns(occurred_at=pl.lit(None, shots.schema["occurred_at"]))):
-        found = moments(rows, positions)
-        assert found.num_rows == 0 and found.schema.names == moments(shots, positions).schema.names
+        result = moments(rows, positions)
+        assert result.num_rows == 0 and result.schema.names == moments(shots, positions).schema.names
     with pytest.raises(ValueError, match="locations has no column t and x"):
         moments(shots, positions.to_polars().drop("t", "x"))
     with pytest.raises(ValueError, match="rows has no column session_id"):

@@ -71,9 +71,9 @@ def some_shots(count: int = 260) -> dict[str, list[Any]]:
     rows = []
     for number in range(count):
         angle, away = math.pi * dice.random(), (300 + 2300 * dice.random(), 3000 + 3400 * dice.random(), 6800 + 700 * dice.random())[number % 3]
-        three, made = number % 3 == 2, dice.random() < (0.6, 0.4, 0.35)[number % 3]
+        three, is_make = number % 3 == 2, dice.random() < (0.6, 0.4, 0.35)[number % 3]
         zone = (1, 3, 9)[number % 3] + int(4.99 * angle / math.pi)
-        rows.append((away * math.cos(angle), away * math.sin(angle) * 0.95, made, (2 + three) * made, zone, 11 + number % 2))
+        rows.append((away * math.cos(angle), away * math.sin(angle) * 0.95, is_make, (2 + three) * is_make, zone, 11 + number % 2))
     names = ("hoop_player_x", "hoop_player_y", "is_make", "points", "zone", "team_id")
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
@@ -167,12 +167,14 @@ def some_box_scores() -> dict[str, list[Any]]:
     return table
 
 
-def line(ax: Axes, name: str, which: int = 0) -> Any:
-    return [drawn for drawn in ax.lines if drawn.get_gid() == name][which].get_xydata()
+def line(ax: Axes, name: str, index: int = 0) -> Any:
+    return [artist for artist in ax.lines if artist.get_gid() == name][index].get_xydata()
 
 
 def dots(ax: Axes) -> list[tuple[float, float]]:
-    return sorted(tuple(place) for one in ax.collections if isinstance(one, PathCollection) for place in np.asarray(one.get_offsets()).tolist())
+    return sorted(
+        tuple(place) for collection in ax.collections if isinstance(collection, PathCollection) for place in np.asarray(collection.get_offsets()).tolist()
+    )
 
 
 def written(ax: Axes) -> str:
@@ -236,7 +238,7 @@ def test_a_court_has_the_measures_of_its_rules(kind: Any) -> None:
     circle, ring, board, middle = (line(ax, name) for name in ("free_throw_circle", "ring", "backboard", "centre_circle"))
     from_hoop = np.hypot(*three[1:-1].T)
     assert np.ptp(from_hoop) < 1e-6
-    measured = {
+    dimensions = {
         "width": np.ptp(outline[:, 0]),
         "length": 2 * np.ptp(outline[:, 1]),
         "arc": from_hoop[0],
@@ -250,7 +252,7 @@ def test_a_court_has_the_measures_of_its_rules(kind: Any) -> None:
         "board": np.ptp(board[:, 0]),
         "ring": np.ptp(ring[:, 0]),
     }
-    assert measured == pytest.approx(RULES[kind], abs=1e-6)
+    assert dimensions == pytest.approx(RULES[kind], abs=1e-6)
     # The straight lines of the corners end where the arc begins, the circles lie where they belong.
     assert three[0, 0] == pytest.approx(three[1, 0])
     assert three[0, 1] == outline[:, 1].min() < three[1, 1]
@@ -263,12 +265,12 @@ def test_a_court_has_the_measures_of_its_rules(kind: Any) -> None:
 def test_the_full_court_is_in_the_frame_of_positions() -> None:
     """Specification: origin the centre, x across, y along; facts: the hoops of a college court at 12725."""
     ax = court(new(), "college", half=False)
-    for which, sign in enumerate((-1, 1)):
-        ring = line(ax, "ring", which)
+    for end, sign in enumerate((-1, 1)):
+        ring = line(ax, "ring", end)
         assert (ring.max(axis=0) + ring.min(axis=0)) / 2 == pytest.approx([0, sign * 12725.4], abs=0.5)
-        assert sign * line(ax, "outline", which)[:, 1] == pytest.approx([0, 14325.6, 14325.6, 0], abs=0.1)
+        assert sign * line(ax, "outline", end)[:, 1] == pytest.approx([0, 14325.6, 14325.6, 0], abs=0.1)
         # Each end's arc is 6750 from its own hoop, and towards the centre.
-        arc = line(ax, "three_point", which)[1:-1]
+        arc = line(ax, "three_point", end)[1:-1]
         assert np.hypot(arc[:, 0], arc[:, 1] - sign * 12725.4) == pytest.approx(6750.05, abs=0.1)
         assert (sign * arc[:, 1]).min() == pytest.approx(12725.4 - 6750.05, abs=0.1)
     low, high = ax.get_ylim()
@@ -300,10 +302,10 @@ def test_a_football_field_has_the_measures_of_the_rules() -> None:
     assert len(hashes) == 4 * 80 * 3
     inner = hashes[np.abs(hashes[:, 0]) < 30 * FOOT]
     assert {round(abs(x) / FOOT) for x in inner[:, 0]} == {19, 21}
-    numbers = [one.get_path().get_extents() for one in ax.patches if one.get_gid() == "number"]
+    numbers = [patch.get_path().get_extents() for patch in ax.patches if patch.get_gid() == "number"]
     assert len(numbers) == 18
     assert max(max(abs(box.x0), abs(box.x1)) for box in numbers) == pytest.approx(160 * FOOT / 2 - 7 * YARD, abs=1)
-    assert [one.get_gid() for one in ax.patches].count("end_zone") == 2
+    assert [patch.get_gid() for patch in ax.patches].count("end_zone") == 2
     assert ax.get_aspect() == 1
 
 
@@ -322,7 +324,7 @@ CALLS: dict[str, Callable[[Axes | None], Axes]] = {
     "hexbin": lambda ax: shot_chart(some_shots(), ax, kind="hexbin"),
     "heatmap": lambda ax: shot_chart(some_shots(), ax, kind="heatmap"),
     "zones": lambda ax: zones(some_shots(), ax),
-    "margin": lambda ax: score_margin(*scored(), ax),
+    "margin": lambda ax: score_margin(*some_possessions_and_events(), ax),
     "timeline": lambda ax: possession_timeline(some_possessions(), ax),
     "tracking": lambda ax: tracking(some_locations(), ax, trail=3),
     "assists": lambda ax: assist_network(some_assists(), ax),
@@ -340,9 +342,9 @@ def test_an_axes_in_is_the_axes_out_and_no_setting_is_changed(name: str) -> None
     assert CALLS[name](ax) is ax
     assert ax.figure.axes == [ax]
     assert (dict(matplotlib.rcParams), pyplot.get_fignums()) == (before, figures)
-    drawn = CALLS[name](None)
+    pyplot_ax = CALLS[name](None)
     assert len(pyplot.get_fignums()) == len(figures) + 1
-    assert drawn.figure is pyplot.gcf()
+    assert pyplot_ax.figure is pyplot.gcf()
 
 
 def in_a_new_process(code: str) -> str:
@@ -391,7 +393,7 @@ def test_the_same_shots_are_drawn_whatever_holds_them(client: sideline.Client, g
     expected = sorted((row["hoop_player_x"], row["hoop_player_y"]) for row in rows)
     assert len(expected) > 50
     columns = {name: [row[name] for row in rows] for name in ("hoop_player_x", "hoop_player_y", "is_make")}
-    for held in (
+    for data in (
         payload,
         table,
         table.to_polars(),
@@ -402,14 +404,14 @@ def test_the_same_shots_are_drawn_whatever_holds_them(client: sideline.Client, g
         [payload],
         (table.head(10), table.to_polars()[10:]),
     ):
-        assert dots(shot_chart(held, new())) == expected
+        assert dots(shot_chart(data, new())) == expected
 
 
 def test_sessions_of_a_game_come_together(client: sideline.Client, game: dict[str, Any]) -> None:
     ids = [result["id"] for result in game["results"]]
-    sessions = [client.shots(one) for one in ids]
+    sessions = [client.shots(session_id) for session_id in ids]
     assert dots(shot_chart(sessions, new())) == dots(shot_chart(client.game_shots(game["id"]), new()))
-    assert len(possession_timeline([client.possessions(one) for one in ids], new()).lines) == len(ids)
+    assert len(possession_timeline([client.possessions(session_id) for session_id in ids], new()).lines) == len(ids)
 
 
 @pytest.mark.parametrize(
@@ -446,11 +448,11 @@ def test_teams_have_the_names_of_the_body_else_of_the_caller_else_their_ids(clie
     assert title(payload.table()) == f"team {home}"
     assert title(payload.table(), teams={home: "We"}) == title(payload, teams={home: "We"}) == "We"
     player = payload.table().to_dicts()[0]["player_id"]
-    one = shot_chart(payload, new(), player_id=player)
-    who = {row["player_id"]: f"{row['first_name']} {row['last_name']}" for row in client.stats(session_id).table().to_dicts()}[player]
-    assert one.get_title(loc="left").startswith(f"{who}, ")
+    player_chart = shot_chart(payload, new(), player_id=player)
+    player_name = {row["player_id"]: f"{row['first_name']} {row['last_name']}" for row in client.stats(session_id).table().to_dicts()}[player]
+    assert player_chart.get_title(loc="left").startswith(f"{player_name}, ")
     assert title(payload.table(), player=player, players={player: "Me"}) == f"Me, team {home}"
-    assert 0 < len(dots(one)) < len(dots(shot_chart(payload, new(), team_id=home))) < payload.table().num_rows
+    assert 0 < len(dots(player_chart)) < len(dots(shot_chart(payload, new(), team_id=home))) < payload.table().num_rows
 
 
 @pytest.mark.parametrize(
@@ -518,7 +520,7 @@ def test_without_possessions_an_empty_axis_says_so() -> None:
 
 def test_makes_are_circles_and_misses_crosses() -> None:
     shots = {"hoop_player_x": [1.0, 2.0, 3.0], "hoop_player_y": [5.0, 6.0, 7.0], "is_make": [True, False, True]}
-    marks = {one.get_label(): np.asarray(one.get_offsets()).tolist() for one in shot_chart(shots, new()).collections}
+    marks = {collection.get_label(): np.asarray(collection.get_offsets()).tolist() for collection in shot_chart(shots, new()).collections}
     assert marks == {"make": [[1.0, 5.0], [3.0, 7.0]], "miss": [[2.0, 6.0]]}
 
 
@@ -530,11 +532,11 @@ def test_shots_outside_the_chart_are_counted() -> None:
 def test_each_shot_is_in_the_hexagon_that_is_nearest() -> None:
     shots = some_shots()
     x, y, cell = np.array(shots["hoop_player_x"]), np.array(shots["hoop_player_y"]), 700.0
-    centres, of = hexagons(x, y, cell)
+    centres, indices = hexagons(x, y, cell)
     grid = [(cell * (column + row % 2 / 2), cell * math.sqrt(3) / 2 * row) for row in range(-3, 17) for column in range(-15, 16)]
-    for px, py, own in zip(x, y, centres[of], strict=True):
-        assert min(grid, key=lambda place: math.hypot(place[0] - px, place[1] - py)) == pytest.approx(tuple(own), abs=1e-5)
-    assert sorted(set(of.tolist())) == list(range(len(centres)))
+    for px, py, centre in zip(x, y, centres[indices], strict=True):
+        assert min(grid, key=lambda place: math.hypot(place[0] - px, place[1] - py)) == pytest.approx(tuple(centre), abs=1e-5)
+    assert sorted(set(indices.tolist())) == list(range(len(centres)))
 
 
 def test_a_label_of_a_hexagon_is_its_made_and_attempted_shots() -> None:
@@ -568,11 +570,11 @@ def test_a_hexagons_colour_is_points_a_shot_and_its_size_the_number_of_shots() -
     assert ax.get_xlabel().endswith("grey: fewer than 2 shots")
     ax = shot_chart(shots, new(), kind="hexbin", cell=800, min_count=1, edgecolors="red")
     assert "grey" not in ax.get_xlabel()
-    cells, key = [one for one in ax.collections if isinstance(one, PolyCollection)]
+    cells, key = [collection for collection in ax.collections if isinstance(collection, PolyCollection)]
     assert matplotlib.colors.to_hex(cells.get_edgecolor()[0]) == "#ff0000"
     assert (key.get_gid(), len(key.get_paths()), written(ax)) == ("size_key", 3, "1 | 2 | 3+ | shots")
-    near, far = sorted(cells.get_paths(), key=lambda path: path.vertices[:, 0].mean())
-    width = {name: np.ptp(path.vertices[:, 0]) for name, path in (("near", near), ("far", far))}
+    near_path, far_path = sorted(cells.get_paths(), key=lambda path: path.vertices[:, 0].mean())
+    width = {name: np.ptp(path.vertices[:, 0]) for name, path in (("near", near_path), ("far", far_path))}
     assert 0.3 * 800 < width["far"] < width["near"] <= 0.95 * 800 + 1e-6
     from sideline.plot._look import EFFICIENCY
 
@@ -597,7 +599,7 @@ def test_a_zone_is_at_the_mean_of_its_shots() -> None:
 
 
 def overlapping(boxes: list[Any]) -> list[tuple[int, int]]:
-    return [(one, other) for one in range(len(boxes)) for other in range(one) if boxes[one].overlaps(boxes[other])]
+    return [(index, other) for index in range(len(boxes)) for other in range(index) if boxes[index].overlaps(boxes[other])]
 
 
 def test_zones_that_would_meet_give_way_and_all_can_be_read() -> None:
@@ -606,12 +608,12 @@ def test_zones_that_would_meet_give_way_and_all_can_be_read() -> None:
     assert overlapping([text.get_bbox_patch().get_window_extent() for text in ax.texts]) == []
     rng = np.random.default_rng(3)
     places, sizes = rng.uniform(-6000, 6000, (23, 2)), np.tile([1500.0, 600.0], (23, 1))
-    moved = separate(places, sizes)
-    clear = np.abs(moved[:, None] - moved[None]) >= (sizes[:, None] + sizes[None]) / 2
+    new_places = separate(places, sizes)
+    clear = np.abs(new_places[:, None] - new_places[None]) >= (sizes[:, None] + sizes[None]) / 2
     assert (clear.any(axis=2) | np.eye(23, dtype=bool)).all()
-    # What meets nothing stays where it is.
-    alone = np.array([[0.0, 0.0], [9000.0, 0.0]])
-    assert (separate(alone, sizes[:2]) == alone).all()
+    # Boxes that overlap no other stay where they are.
+    distant_places = np.array([[0.0, 0.0], [9000.0, 0.0]])
+    assert (separate(distant_places, sizes[:2]) == distant_places).all()
     assert places.tolist() == np.random.default_rng(3).uniform(-6000, 6000, (23, 2)).tolist()
     # Two at one place part, too.
     assert len({tuple(place) for place in separate(np.zeros((2, 2)), sizes[:2]).tolist()}) == 2
@@ -619,10 +621,10 @@ def test_zones_that_would_meet_give_way_and_all_can_be_read() -> None:
 
 def test_the_zones_of_a_game_hold_each_shot_once(client: sideline.Client, game: dict[str, Any]) -> None:
     shots = client.game_shots(game["id"])
-    for advanced in (False, True):
-        texts = [text.get_text().partition("\n")[2].split("/") for text in zones(shots, new(), advanced=advanced).texts]
-        assert sum(int(tried) for _, tried in texts) == shots.table().num_rows
-        assert sum(int(made) for made, _ in texts) == sum(row["is_make"] for row in shots.table().to_dicts())
+    for is_advanced in (False, True):
+        texts = [text.get_text().partition("\n")[2].split("/") for text in zones(shots, new(), advanced=is_advanced).texts]
+        assert sum(int(attempts) for _, attempts in texts) == shots.table().num_rows
+        assert sum(int(makes) for makes, _ in texts) == sum(row["is_make"] for row in shots.table().to_dicts())
 
 
 # Possessions.
@@ -631,7 +633,7 @@ def test_the_zones_of_a_game_hold_each_shot_once(client: sideline.Client, game: 
 def test_possessions_are_bars_of_their_minutes_in_the_row_of_their_team() -> None:
     ax = possession_timeline(some_possessions(), new(), clock="wall")
     assert [label.get_text() for label in ax.get_yticklabels()] == list(TEAMS.values())
-    first, second = (one for one in ax.collections if not isinstance(one, PathCollection))
+    first, second = (collection for collection in ax.collections if not isinstance(collection, PathCollection))
     spans = [
         [path.vertices[:, 0].min() * 60, path.vertices[:, 0].max() * 60, round(path.vertices[:, 1].mean())]
         for path in (*first.get_paths()[:2], *second.get_paths()[:2])
@@ -657,7 +659,7 @@ def test_on_the_game_clock_periods_follow_each_other_and_pauses_take_no_time() -
     assert [label.get_text() for label in ax.get_xticklabels()] == ["20:00", "15:00", "10:00", "5:00"] * 2 + ["0:00"]
     assert [text.xy[0] for text in ax.texts] == [0, 20]
     assert written(ax) == "H1 | H2"
-    second = [one for one in ax.collections if not isinstance(one, PathCollection)][1]
+    second = [collection for collection in ax.collections if not isinstance(collection, PathCollection)][1]
     assert np.array([[path.vertices[:, 0].min() * 60, path.vertices[:, 0].max() * 60] for path in second.get_paths()[:1]]) == pytest.approx(
         np.array([[8, 21]]), abs=0.21
     )
@@ -669,34 +671,34 @@ def test_on_the_game_clock_periods_follow_each_other_and_pauses_take_no_time() -
         possession_timeline(games, new())
 
 
-def scored() -> tuple[pa.Table, pa.Table]:
+def some_possessions_and_events() -> tuple[pa.Table, pa.Table]:
     """The same possessions; each third is worth a two, and each tenth a three."""
     table = some_possessions()
     rows = table.drop_columns("team_name").to_pylist()
     events = []
     for number, row in enumerate(rows):
-        own, other = ([101, 102], [201, 202])[:: 1 if row["team_id"] == 11 else -1]
-        row |= {"session_id": row["period"], "game_id": "G", "possession": number, "player_ids": own, "opposing_player_ids": other}
+        players, opponents = ([101, 102], [201, 202])[:: 1 if row["team_id"] == 11 else -1]
+        row |= {"session_id": row["period"], "game_id": "G", "possession": number, "player_ids": players, "opposing_player_ids": opponents}
         if number % 3 == 0 or number % 10 == 0:
             details = ["FG", "FG3", "PTS"] if number % 10 == 0 else ["FG", "FG2", "PTS"]
             key = {**{name: row[name] for name in ("session_id", "team_id", "possession")}, "position": 0}
-            events.append({**key, "player_id": own[0], "possession_type": "FGA", "details": details})
+            events.append({**key, "player_id": players[0], "possession_type": "FGA", "details": details})
     return pa.Table.from_pylist(rows), pa.Table.from_pylist(events)
 
 
 @needs("polars")
 def test_the_score_margin_is_a_line_over_the_game() -> None:
-    ax = score_margin(*scored(), new(**WIDE), teams=TEAMS, linestyle="--")
+    ax = score_margin(*some_possessions_and_events(), new(**WIDE), teams=TEAMS, linestyle="--")
     worth = [3 if number % 10 == 0 else 2 if number % 3 == 0 else 0 for number in range(40)]
-    gained = [points * (1 if number % 2 == 0 else -1) for number, points in enumerate(worth)]
+    margin_changes = [points * (1 if number % 2 == 0 else -1) for number, points in enumerate(worth)]
     [step, *_] = ax.lines
-    assert step.get_ydata().tolist() == [0, *np.cumsum(gained).tolist()]
+    assert step.get_ydata().tolist() == [0, *np.cumsum(margin_changes).tolist()]
     assert step.get_linestyle() == "--"
     assert (step.get_xdata()[0], step.get_xdata()[20], step.get_xdata()[-1]) == pytest.approx((0, 20, 40))
     first, second = sum(worth[::2]), sum(worth[1::2])
     assert ax.get_title(loc="left") == f"Elkhorn Mariners {first}, Harrow Rangers {second}"
     assert "H1 | H2 | Elkhorn Mariners lead | Harrow Rangers lead" in written(ax)
-    two = [part.set_column(part.column_names.index("session_id"), "session_id", part["session_id"]) for part in scored()]
+    two = [part.set_column(part.column_names.index("session_id"), "session_id", part["session_id"]) for part in some_possessions_and_events()]
     other = two[0].set_column(two[0].column_names.index("game_id"), "game_id", pa.array(["G"] * 20 + ["H"] * 20))
     with pytest.raises(ValueError, match="of 2 games"):
         score_margin(other, two[1], new())
@@ -706,7 +708,7 @@ def test_the_score_margin_is_a_line_over_the_game() -> None:
 @needs("polars")
 @pytest.mark.parametrize("places", [[5], [0], [39], [19, 20, 39], range(20), range(20, 40)])
 def test_possessions_without_a_clock_are_left_out_of_the_score_margin(places: Sequence[int]) -> None:
-    possessions, events = scored()
+    possessions, events = some_possessions_and_events()
     [full, *_] = score_margin(possessions, events, new(**WIDE)).lines
     rows = possessions.to_pylist()
     for place in places:
@@ -722,7 +724,7 @@ def test_possessions_without_a_clock_are_left_out_of_the_score_margin(places: Se
 
 @needs("polars")
 def test_without_any_clock_there_is_no_score_margin() -> None:
-    possessions, events = scored()
+    possessions, events = some_possessions_and_events()
     rows = [row | {"start_game_clock_s": None} for row in possessions.to_pylist()]
     rows[0]["start_game_clock_s"] = float("nan")
     ax = score_margin(pa.Table.from_pylist(rows), events, new())
@@ -733,13 +735,13 @@ def test_without_any_clock_there_is_no_score_margin() -> None:
 def test_teams_have_the_chosen_colours() -> None:
     navy, gold = to_rgba("navy"), to_rgba("gold")
     ids = sorted(TEAMS)
-    ax = score_margin(*scored(), new(**WIDE), teams=TEAMS, colors={ids[0]: "gold", ids[1]: "navy"})
+    ax = score_margin(*some_possessions_and_events(), new(**WIDE), teams=TEAMS, colors={ids[0]: "gold", ids[1]: "navy"})
     assert [tuple(fill.get_facecolor()[0][:3]) for fill in ax.collections] == [gold[:3], navy[:3]]
     assert [text.get_color() for text in ax.texts if text.get_text().endswith("lead")] == ["0.25", "navy"], "readable on white"
-    bars = possession_timeline(scored()[0], new(), clock="wall", colors={ids[0]: "navy"}).collections[0]
+    bars = possession_timeline(some_possessions_and_events()[0], new(), clock="wall", colors={ids[0]: "navy"}).collections[0]
     assert tuple(bars.get_facecolor()[0]) == navy
-    here = {"t": [0, 0], "x": [0, 1], "y": [0, 1], "team_id": ids, "player_id": [1, 2]}
-    ax = tracking(here, new(), colors={ids[0]: "gold", ids[1]: navy[:3]})
+    positions = {"t": [0, 0], "x": [0, 1], "y": [0, 1], "team_id": ids, "player_id": [1, 2]}
+    ax = tracking(positions, new(), colors={ids[0]: "gold", ids[1]: navy[:3]})
     assert [tuple(dot.get_facecolor()[0]) for dot in ax.collections][-2:] == [gold, navy]
     assert {text.get_text(): text.get_color() for text in ax.texts} == {"1": "black", "2": "white"}
 
@@ -766,8 +768,8 @@ def test_teams_and_players_are_meant_by_id_or_name(client: sideline.Client, game
     assert dots(by_id) == dots(shot_chart(shots, new(), player=full.upper())) == dots(shot_chart(shots, new(), player=player["player_id"]))
     # Bodies of a game's shots have ids alone: a roster and the list of teams have the names.
     game_shots = client.game_shots(game["id"])
-    named = shot_chart(game_shots, new(), player=full, players=roster, teams=client.teams())
-    assert named.get_title(loc="left") == by_id.get_title(loc="left")
+    by_name = shot_chart(game_shots, new(), player=full, players=roster, teams=client.teams())
+    assert by_name.get_title(loc="left") == by_id.get_title(loc="left")
     of_home = dots(shot_chart(shots, new(), team_id=home))
     team_row = client.find_team(game["game_attributes"]["home_team_name"])
     for team in (game["game_attributes"]["home_team_name"], str(home), np.int64(home), float(home), team_row, roster):
@@ -799,7 +801,7 @@ def test_loads_and_pairs_take_a_table_of_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("selection", "message"),
     [
         ({"player": 99}, "player 99 is not among these: 7 Ada Bell, 8"),
         ({"player_id": 99}, "player 99 is not among these"),
@@ -808,10 +810,10 @@ def test_loads_and_pairs_take_a_table_of_one() -> None:
         ({"team": "rangers"}, "team 'rangers' matches no name: the rows have only ids; give teams=, a roster or a mapping of names by id"),
     ],
 )
-def test_an_unknown_or_ambiguous_player_is_refused(asked: dict[str, Any], message: str) -> None:
+def test_an_unknown_or_ambiguous_player_is_refused(selection: dict[str, Any], message: str) -> None:
     shots = {"hoop_player_x": [0.0, 1.0], "hoop_player_y": [0.0, 1.0], "is_make": [True, False], "player_id": [7, 8], "team_id": [11, 11]}
     with pytest.raises(ValueError, match=message):
-        shot_chart(shots, new(), players={7: "Ada Bell"}, **asked)
+        shot_chart(shots, new(), players={7: "Ada Bell"}, **selection)
     with pytest.raises(ValueError, match="matches 2 names, 7 Ada Bell, 8 Cy Bell: write player_id=, or more of the name"):
         shot_chart(shots, new(), players={7: "Ada Bell", 8: "Cy Bell"}, player="bell")
     with pytest.raises(TypeError, match="pass player= or player_id=, not both"):
@@ -876,31 +878,31 @@ def test_a_position_that_is_old_is_not_shown() -> None:
     assert ax.get_xlabel() == "2027-03-01 19:00:10.000 UTC\n10 positions; game clock 12:20.0"
     trailing = tracking(pa.Table.from_pylist(left), new(), trail=5)
     assert dots(trailing) == dots(ax)
-    assert len([drawn for drawn in trailing.lines if drawn.get_gid() is None]) == 11
+    assert len([artist for artist in trailing.lines if artist.get_gid() is None]) == 11
     assert not dots(tracking(some_locations(), new(), at=START + timedelta(seconds=12)))
 
 
 def test_neither_the_order_of_rows_nor_rows_without_a_place_change_the_picture() -> None:
     rows = some_locations().to_pylist()
-    lost = [{**row, "x": None} for row in rows if row["t"] == START + timedelta(seconds=9)]
-    for mixed in (rows[::-1], [*rows[:100], *lost, *rows[100:]], random.Random(3).sample([*rows, *lost], len(rows) + 11)):
+    rows_without_place = [{**row, "x": None} for row in rows if row["t"] == START + timedelta(seconds=9)]
+    for mixed in (rows[::-1], [*rows[:100], *rows_without_place, *rows[100:]], random.Random(3).sample([*rows, *rows_without_place], len(rows) + 11)):
         tables = [pa.Table.from_pylist(mixed[:70]), pl.DataFrame(mixed[70:], infer_schema_length=None)]
         ax = tracking(tables, new(), at=START + timedelta(seconds=9.5), trail=3)
         assert dots(ax) == at_step(19)
-        assert [len(drawn.get_xydata()) for drawn in ax.lines if drawn.get_gid() is None] == [7] * 11
+        assert [len(artist.get_xydata()) for artist in ax.lines if artist.get_gid() is None] == [7] * 11
 
 
 def test_trails_are_as_long_as_requested_and_broken_where_nothing_was_sent() -> None:
     def trails(locations: pa.Table, trail: Any) -> list[Any]:
-        return [drawn.get_xydata() for drawn in tracking(locations, new(), trail=trail).lines if drawn.get_gid() is None]
+        return [artist.get_xydata() for artist in tracking(locations, new(), trail=trail).lines if artist.get_gid() is None]
 
     for trail in (4, timedelta(seconds=4)):
-        assert [len(one) for one in trails(some_locations(), trail)] == [9] * 11
+        assert [len(path) for path in trails(some_locations(), trail)] == [9] * 11
     assert trails(some_locations(), 0) == []
     gap = pl.from_arrow(some_locations()).filter(~pl.col("t").is_between(START + timedelta(seconds=7), START + timedelta(seconds=8)))
-    broken = trails(gap, 4)
-    assert [int(np.isnan(one[:, 0]).sum()) for one in broken] == [1] * 11
-    assert [len(one) for one in broken] == [9 - 3 + 1] * 11
+    trails_with_gap = trails(gap, 4)
+    assert [int(np.isnan(path[:, 0]).sum()) for path in trails_with_gap] == [1] * 11
+    assert [len(path) for path in trails_with_gap] == [9 - 3 + 1] * 11
 
 
 def test_players_are_marked_by_the_given_names_else_by_their_ids() -> None:
@@ -932,7 +934,7 @@ PICTURES: dict[str, Callable[[], Axes]] = {
     "shots_hexbin": lambda: shot_chart(some_shots(), new(), "hexbin", court="pro", team_id=11, teams=TEAMS),
     "shots_hexbin_labels": lambda: shot_chart(some_shots(), new(), "hexbin", cell=1400, labels=True, teams=TEAMS),
     "shots_heatmap": lambda: shot_chart(some_shots(), new(), "heatmap", court="international", teams=TEAMS),
-    "score_margin": lambda: score_margin(*scored(), new(6.4, 2.4, (0.1, 0.2, 0.86, 0.6)), teams=TEAMS),
+    "score_margin": lambda: score_margin(*some_possessions_and_events(), new(6.4, 2.4, (0.1, 0.2, 0.86, 0.6)), teams=TEAMS),
     "shots_empty": lambda: shot_chart(NO_SHOTS, new()),
     "zones": lambda: zones(some_shots(), new(), teams=TEAMS),
     "possessions": lambda: possession_timeline(some_possessions(), new(**WIDE)),
@@ -951,9 +953,9 @@ def test_every_plot_is_called_and_has_its_picture() -> None:
         assert f": {name}(" in pictures.partition("\n}\n")[0], f"{name} has no picture in PICTURES"
 
 
-# Measured: letters by FreeType 2.6 (matplotlib 3.8) and by 2.14 (3.11) are up to 24 apart: where they are little can be told, and
-# what they say is in the tests above. Beside them it is up to 4.9; a three-point line that is off by 300 mm is 5.8, without
-# letters 7.6.
+# Measured: letters drawn by FreeType 2.6 (matplotlib 3.8) and by 2.14 (3.11) differ by up to 24, so comparing them proves little;
+# the tests above check the texts. Beside letters the difference is up to 4.9. A three-point line that is off by 300 mm differs by
+# 5.8, and by 7.6 in a picture without letters.
 WITH_LETTERS, BESIDE_LETTERS, NO_LETTERS = 28.0, 5.4, 1.0
 
 
@@ -962,31 +964,31 @@ def pixels(figure: Figure) -> Any:
     return np.asarray(figure.canvas.buffer_rgba())[:, :, :3].copy()  # type: ignore[attr-defined]
 
 
-def lettered(figure: Figure) -> Any:
+def find_letters(figure: Figure) -> Any:
     """Where letters are, and three pixels around them."""
-    whole = pixels(figure)
+    original = pixels(figure)
     for text in figure.findobj(Text):
         text.set_color("none")
-    found = (whole != pixels(figure)).any(axis=2)
-    return np.any([np.roll(found, (down, right), (0, 1)) for down in range(-3, 4) for right in range(-3, 4)], axis=0)
+    letters = (original != pixels(figure)).any(axis=2)
+    return np.any([np.roll(letters, (down, right), (0, 1)) for down in range(-3, 4) for right in range(-3, 4)], axis=0)
 
 
 @needs("polars")
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_picture_is_the_one_that_was_looked_at(name: str, tmp_path: Path) -> None:
-    drawn, kept = tmp_path / f"{name}.png", BASELINES / f"{name}.png"
+    actual, baseline = tmp_path / f"{name}.png", BASELINES / f"{name}.png"
     figure = PICTURES[name]().figure
-    figure.savefig(drawn)
-    assert kept.stat().st_size < 60_000
-    assert compare_images(str(kept), str(drawn), WITH_LETTERS) is None
-    letters = lettered(figure)
-    bare = []
-    for picture in (kept, drawn):
+    figure.savefig(actual)
+    assert baseline.stat().st_size < 60_000
+    assert compare_images(str(baseline), str(actual), WITH_LETTERS) is None
+    letters = find_letters(figure)
+    paths_without_letters = []
+    for picture in (baseline, actual):
         image = imread(picture)[:, :, :3].copy()
         image[letters] = 1
-        bare.append(str(tmp_path / f"{len(bare)} {name}.png"))
-        imsave(bare[-1], image)
-    assert compare_images(bare[0], bare[1], BESIDE_LETTERS if letters.any() else NO_LETTERS) is None
+        paths_without_letters.append(str(tmp_path / f"{len(paths_without_letters)} {name}.png"))
+        imsave(paths_without_letters[-1], image)
+    assert compare_images(paths_without_letters[0], paths_without_letters[1], BESIDE_LETTERS if letters.any() else NO_LETTERS) is None
 
 
 def write() -> None:

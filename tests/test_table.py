@@ -93,9 +93,9 @@ def test_arrow_takes_it_as_it_is(table: sideline.Table) -> None:
 
 
 def test_arrow_may_request_another_type(table: sideline.Table) -> None:
-    wanted = pa.schema([field.with_type(pa.string()) if field.name == "status" else field for field in pa.schema(table)])
-    assert pa.table(table, schema=wanted).schema.field("status").type == pa.string()
-    assert pa.RecordBatchReader.from_stream(table, schema=wanted).read_all().schema == wanted
+    requested_schema = pa.schema([field.with_type(pa.string()) if field.name == "status" else field for field in pa.schema(table)])
+    assert pa.table(table, schema=requested_schema).schema.field("status").type == pa.string()
+    assert pa.RecordBatchReader.from_stream(table, schema=requested_schema).read_all().schema == requested_schema
     other = pa.schema([("no_such_column", pa.int64())])
     assert pa.RecordBatchReader.from_stream(table, schema=other).read_all() == pa.table(table)
 
@@ -137,29 +137,29 @@ def test_a_column_of_nulls_is_in_pandas_what_it_is_with_texts() -> None:
 
 
 def test_frames_of_pandas_joined_with_an_empty_one_have_the_types_of_those_without() -> None:
-    some, others, none, nulls = (
+    men, women, empty, nulls = (
         sideline.Payload.from_bytes("teams", body).to_pandas()
         for body in (b'{"teams": [{"id": 46, "gender": "MEN"}]}', b'{"teams": [{"id": 47, "gender": "WOMEN"}]}', b'{"teams": []}', b'{"teams": [{"id": 48}]}')
     )
-    kinds = pd.concat([some, others])["gender"].dtype
-    for joined in ([some, none], [none, some], [some, nulls], [nulls, some], [none, some, nulls, others]):
-        assert pd.concat(joined)["gender"].dtype == kinds
+    kinds = pd.concat([men, women])["gender"].dtype
+    for frames in ([men, empty], [empty, men], [men, nulls], [nulls, men], [empty, men, nulls, women]):
+        assert pd.concat(frames)["gender"].dtype == kinds
 
 
 def test_a_table_is_copied_and_travels_by_pickle(table: sideline.Table) -> None:
     assert copy.copy(table) is copy.deepcopy(table) is table
-    travelled = pickle.loads(pickle.dumps(table))
-    assert (travelled.name, travelled.to_dicts(), travelled.schema) == (table.name, table.to_dicts(), table.schema)
-    assert travelled.to_arrow().schema.equals(table.to_arrow().schema, check_metadata=True)
+    roundtrip = pickle.loads(pickle.dumps(table))
+    assert (roundtrip.name, roundtrip.to_dicts(), roundtrip.schema) == (table.name, table.to_dicts(), table.schema)
+    assert roundtrip.to_arrow().schema.equals(table.to_arrow().schema, check_metadata=True)
 
 
 def test_schemas_travel_by_pickle(client: sideline.Client, session_id: str) -> None:
-    some = client.stats(session_id).table("box_score", columns=["player_id", "PTS"]).schema
-    assert some != sideline.SCHEMAS["box_score"]
-    for sent in (*sideline.SCHEMAS.values(), some):
-        came = pickle.loads(pickle.dumps(sent))
-        assert came == sent and came.name == sent.name and repr(came) == repr(sent)
-        assert copy.deepcopy(sent) == sent
+    subset = client.stats(session_id).table("box_score", columns=["player_id", "PTS"]).schema
+    assert subset != sideline.SCHEMAS["box_score"]
+    for schema in (*sideline.SCHEMAS.values(), subset):
+        roundtrip = pickle.loads(pickle.dumps(schema))
+        assert roundtrip == schema and roundtrip.name == schema.name and repr(roundtrip) == repr(schema)
+        assert copy.deepcopy(schema) == schema
     with pytest.raises(ValueError, match='no table "shot"'):
         sideline.Schema._restore("shot", None)  # type: ignore[attr-defined]
 
@@ -253,10 +253,10 @@ def test_a_notebook_sees_the_first_rows(table: sideline.Table) -> None:
     html = table._repr_html_()
     assert html.count("<tr>") == 1 + 3
     assert "2026-11-01 20:00:00" in html
-    many: dict[str, Any] = {"teams": [{"id": number} for number in range(500)]}
+    body: dict[str, Any] = {"teams": [{"id": number} for number in range(500)]}
     import json
 
-    html = sideline.Payload.from_bytes("teams", json.dumps(many).encode()).table()._repr_html_()
+    html = sideline.Payload.from_bytes("teams", json.dumps(body).encode()).table()._repr_html_()
     assert html.count("<tr>") == 1 + 10
     assert "500 rows" in html
 
@@ -274,10 +274,10 @@ def test_print_shows_the_first_rows_and_what_does_not_fit(client: sideline.Clien
     assert first == f"box_score: {wide.num_rows} rows, {len(wide.column_names)} columns"
     assert all(len(line) <= 120 for line in lines)
     assert len(lines) == 1 + 10 + 2
-    shown = lines[0].split()
-    *rest, _ = lines[-1].removeprefix("… columns not shown: ").split(", ")
-    assert set(shown) | set(rest) <= set(wide.column_names)
-    assert not set(shown) & set(rest)
+    visible_columns = lines[0].split()
+    *hidden_columns, _ = lines[-1].removeprefix("… columns not shown: ").split(", ")
+    assert set(visible_columns) | set(hidden_columns) <= set(wide.column_names)
+    assert not set(visible_columns) & set(hidden_columns)
 
 
 def test_a_table_without_rows_says_so() -> None:
@@ -306,7 +306,7 @@ def test_numbers_stand_at_the_right_and_texts_at_the_left(table: sideline.Table)
     assert '<td style="text-align:left">ACTIVE</td>' in html
 
 
-# What another library asks for.
+# Schemas that another library requests.
 
 
 def stream_as(table: sideline.Table, schema: pa.Schema) -> pa.Table:
@@ -322,10 +322,10 @@ def stream_as(table: sideline.Table, schema: pa.Schema) -> pa.Table:
 
 def test_a_requested_schema_is_honoured_without_pyarrow() -> None:
     ids = sideline.Table.from_arrow(pa.table({"id": [1, 2, None], "name": ["a", "b", None]}))
-    wanted = pa.schema({"id": pa.int16(), "name": pa.large_string()}, metadata={"of": "me"})
-    found = stream_as(ids, wanted)
-    assert found.schema.equals(wanted, check_metadata=True)
-    assert found.to_pydict() == {"id": [1, 2, None], "name": ["a", "b", None]}
+    requested_schema = pa.schema({"id": pa.int16(), "name": pa.large_string()}, metadata={"of": "me"})
+    actual = stream_as(ids, requested_schema)
+    assert actual.schema.equals(requested_schema, check_metadata=True)
+    assert actual.to_pydict() == {"id": [1, 2, None], "name": ["a", "b", None]}
 
 
 DAY = datetime(2026, 11, 1, 20, 0, 0, 250_000, tzinfo=UTC)
@@ -335,7 +335,7 @@ WORDS = ["made", None, "", "zażółć"]
 
 
 @pytest.mark.parametrize(
-    ("column", "wanted"),
+    ("column", "requested_type"),
     [
         (pa.array([-128, None, 127]), pa.int8()),
         (pa.array([0, None, 255]), pa.uint8()),
@@ -345,7 +345,7 @@ WORDS = ["made", None, "", "zażółć"]
         *((pa.array([-DAY_MS, None, DAY_MS], pa.timestamp("ms", "UTC")), pa.timestamp(unit, "UTC")) for unit in ("us", "ns")),
         *((pa.array([-DAY_MS, None, DAY_MS], pa.timestamp("ms")), pa.timestamp(unit)) for unit in ("s", "us", "ns")),
         (pa.array([DAY_MS], pa.timestamp("ms", "UTC")), pa.timestamp("ms", "Europe/Oslo")),
-        *((pa.array(WORDS, one), other) for one in TEXTS for other in TEXTS if one != other),
+        *((pa.array(WORDS, text), other) for text in TEXTS for other in TEXTS if text != other),
         *((pa.array(WORDS).dictionary_encode(), text) for text in TEXTS),
         (pa.array([7, None, 7]).dictionary_encode(), pa.int16()),
         (pa.DictionaryArray.from_arrays(pa.array([1, 0, None, 1], pa.uint8()), pa.array(["made", None])), pa.string()),
@@ -357,17 +357,17 @@ WORDS = ["made", None, "", "zażółć"]
     ],
     ids=str,
 )
-def test_a_requested_type_is_honoured_if_every_value_stays_the_same(column: pa.Array, wanted: pa.DataType) -> None:
-    padded = pa.concat_arrays([column[:1], column, column[:1]])
-    for array in (column, padded.slice(1, len(column)), column[:0]):
-        found = stream_as(sideline.Table.from_arrow(pa.table({"x": array})), pa.schema({"x": wanted}))["x"]
-        assert found.type == wanted
-        found.validate(full=True)
-        assert found.to_pylist() == array.to_pylist()
+def test_a_requested_type_is_honoured_if_every_value_stays_the_same(column: pa.Array, requested_type: pa.DataType) -> None:
+    padded_column = pa.concat_arrays([column[:1], column, column[:1]])
+    for array in (column, padded_column.slice(1, len(column)), column[:0]):
+        actual = stream_as(sideline.Table.from_arrow(pa.table({"x": array})), pa.schema({"x": requested_type}))["x"]
+        assert actual.type == requested_type
+        actual.validate(full=True)
+        assert actual.to_pylist() == array.to_pylist()
 
 
 @pytest.mark.parametrize(
-    ("column", "wanted"),
+    ("column", "requested_schema"),
     [
         (pa.array([1, 70_000]), pa.schema({"x": pa.int16()})),
         (pa.array([-1]), pa.schema({"x": pa.uint64()})),
@@ -393,6 +393,6 @@ def test_a_requested_type_is_honoured_if_every_value_stays_the_same(column: pa.A
     ],
     ids=str,
 )
-def test_a_requested_schema_is_ignored_if_a_value_would_change(column: pa.Array, wanted: pa.Schema) -> None:
-    found = stream_as(sideline.Table.from_arrow(pa.table({"x": column})), wanted)
-    assert found["x"].combine_chunks() == column
+def test_a_requested_schema_is_ignored_if_a_value_would_change(column: pa.Array, requested_schema: pa.Schema) -> None:
+    actual = stream_as(sideline.Table.from_arrow(pa.table({"x": column})), requested_schema)
+    assert actual["x"].combine_chunks() == column
