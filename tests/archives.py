@@ -47,7 +47,7 @@ SEASON = {"start": "2026-09-01", "end": "2027-08-15"}
 WINTER = {"start": "2027-01-01", "end": "2027-03-15"}
 HALF = {"start": "2026-09-01", "end": "2026-12-31"}
 WEEKS = {"start": "2027-02-12", "end": "2027-03-02"}
-"""The last ones: their last games may still be corrected, and one goes on."""
+"""The last weeks: their last games may still be corrected, and one is still in progress."""
 
 OWN_TIMES = {"fetched_at", "served_at", "listed_at", "stored_at", "request_id", "attempts", "listed_from", "listed_until"}
 """What two syncs of the same season need not have in common."""
@@ -160,8 +160,8 @@ def contents(archive: sideline.Archive, names: Iterable[str] | None = None) -> d
         # Two archives that lack a table are alike in it.
         warnings.filterwarnings("ignore", ".*no sync has requested them", UserWarning)
         tables = {name: sorted_rows(archive.to_arrow(name), OWN_TIMES if name == "players" else ()) for name in names or TABLES}
-    own = {name: sorted_rows(archive.to_arrow(name), OWN_TIMES) for name in ("coverage", "raw")}
-    return {**tables, **own}
+    own_tables = {name: sorted_rows(archive.to_arrow(name), OWN_TIMES) for name in ("coverage", "raw")}
+    return {**tables, **own_tables}
 
 
 def ledger(archive: sideline.Archive) -> list[dict[str, Any]]:
@@ -170,6 +170,6 @@ def ledger(archive: sideline.Archive) -> list[dict[str, Any]]:
     return rows
 
 
-def same(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+def same(left: dict[str, Any], right: dict[str, Any]) -> list[str]:
     """The names of the tables that differ."""
-    return [name for name in one if one[name] != other[name]]
+    return [name for name in left if left[name] != right[name]]

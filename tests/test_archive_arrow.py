@@ -20,7 +20,7 @@ deltalake = library("deltalake")
 pa = library("pyarrow")
 pq = library("pyarrow.parquet")
 
-SYNCED = """
+SYNC_SCRIPT = """
 import json, sys
 from datetime import UTC, datetime, timedelta
 from sideline import Archive, Client
@@ -34,7 +34,7 @@ print(json.dumps([report.complete, "pyarrow" in sys.modules, "pandas" in sys.mod
 
 def test_a_sync_does_not_load_pandas(tmp_path: Path) -> None:
     """It would be a fifth of a nightly sync's time, and an eighth of its memory."""
-    code = SYNCED.format(folder=str(tmp_path / "archive"))
+    code = SYNC_SCRIPT.format(folder=str(tmp_path / "archive"))
     with small_season() as service:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env={**os.environ, **service.environ})
     assert (done.stderr, done.stdout) == ("", "[true, true, false]\n")
@@ -66,10 +66,10 @@ def test_tables_are_those_of_pyarrow() -> None:
         {"micros": when.astimezone(timezone(timedelta(hours=5, minutes=30))), "numbers": [3], "word": "b"},
         {"micros": datetime(1, 1, 1, tzinfo=UTC), "millis": datetime.max.replace(tzinfo=UTC), "word": "a"},
     ]
-    for some in (rows, rows[:1], []):
-        made = _arrow.table(some, SCHEMA)
-        made.validate(full=True)
-        assert made.equals(pa.Table.from_pylist(some, SCHEMA))
+    for sample in (rows, rows[:1], []):
+        table = _arrow.table(sample, SCHEMA)
+        table.validate(full=True)
+        assert table.equals(pa.Table.from_pylist(sample, SCHEMA))
     assert _arrow.empty(SCHEMA).equals(SCHEMA.empty_table())
     assert _arrow.repeat("2026-11", 3).equals(pa.array(["2026-11"] * 3))
     assert _arrow.repeat("2026-11", 0).equals(pa.array([], pa.string()))
@@ -90,20 +90,20 @@ def place(unit: str, month: str, sequence: int = 1) -> dict[str, Any]:
 def raw(tmp_path: Path) -> tuple[Store, deltalake.DeltaTable]:
     """Three files: two of a month, one of them with two row groups, and one of another month."""
     schema = internal_schemas()["raw"]
-    here = store_of(tmp_path)
-    table = here.open_or_create("raw", schema)
+    store = store_of(tmp_path)
+    table = store.open_or_create("raw", schema)
     first = [place(f"stats/{number:03}", "2026-11") for number in range(100)]
     for rows in (first, [place("stats/200", "2026-11"), place("stats/201", "2026-11")], [place("stats/050", "2026-12", 2)]):
-        deltalake.write_deltalake(table, pa.Table.from_pylist(rows, schema), mode="append", writer_properties=here.writer_properties("raw"))
+        deltalake.write_deltalake(table, pa.Table.from_pylist(rows, schema), mode="append", writer_properties=store.writer_properties("raw"))
     files = table.file_uris()
     assert sorted(pq.ParquetFile(file).num_row_groups for file in files) == [1, 1, 2]
-    return here, table
+    return store, table
 
 
-def rows_of(raw: tuple[Store, deltalake.DeltaTable], *arguments: Any, **named: Any) -> list[tuple[Any, ...]]:
-    here, table = raw
-    columns = named.pop("columns", ["entry", "month"])
-    return sorted(tuple(row[name] for name in columns) for batch in here.batches(table, *arguments, columns=columns, **named) for row in batch.to_pylist())
+def rows_of(raw: tuple[Store, deltalake.DeltaTable], *arguments: Any, **options: Any) -> list[tuple[Any, ...]]:
+    store, table = raw
+    columns = options.pop("columns", ["entry", "month"])
+    return sorted(tuple(row[name] for name in columns) for batch in store.batches(table, *arguments, columns=columns, **options) for row in batch.to_pylist())
 
 
 def test_rows_are_found_by_texts_and_months(raw: tuple[Store, deltalake.DeltaTable]) -> None:
@@ -117,33 +117,33 @@ def test_rows_are_found_by_texts_and_months(raw: tuple[Store, deltalake.DeltaTab
 
 
 def test_bodies_that_are_not_wanted_are_not_read(raw: tuple[Store, deltalake.DeltaTable], monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
+    opened_files: list[str] = []
     groups: list[list[int]] = []
 
     class Watched(pq.ParquetFile):  # type: ignore[misc] # pyarrow has no types
         def __init__(self, file: Any) -> None:
             super().__init__(file)
-            opened.append("")
+            opened_files.append("")
 
-        def iter_batches(self, size: int, row_groups: list[int], *rest: Any, **named: Any) -> Any:
+        def iter_batches(self, size: int, row_groups: list[int], *rest: Any, **options: Any) -> Any:
             groups.append(row_groups)
-            return super().iter_batches(size, row_groups, *rest, **named)
+            return super().iter_batches(size, row_groups, *rest, **options)
 
     monkeypatch.setattr(pq, "ParquetFile", Watched)
     assert len(rows_of(raw, ("unit", ["stats/099"]), months={"2026-11"})) == 1
-    assert (len(opened), groups) == (1, [[1]]), "the other file of November begins at stats/200"
+    assert (len(opened_files), groups) == (1, [[1]]), "the other file of November begins at stats/200"
     rows_of(raw, ("unit", ["stats/201"]))
-    assert len(opened) == 2, "only one file has it"
+    assert len(opened_files) == 2, "only one file has it"
 
 
 def test_a_column_that_a_file_lacks_is_null(tmp_path: Path) -> None:
     """It may have been written before the column was there."""
     schema = internal_schemas()["raw"]
     old = pa.schema([field for field in schema if field.name != "session_id"])
-    here = store_of(tmp_path)
-    table = here.open_or_create("raw", schema)
+    store = store_of(tmp_path)
+    table = store.open_or_create("raw", schema)
     deltalake.write_deltalake(table, pa.Table.from_pylist([place("stats/1", "2026-11")], old), mode="append", schema_mode="merge")
-    assert rows_of((here, table), None, columns=["session_id", "unit"]) == [(None, "stats/1")]
+    assert rows_of((store, table), None, columns=["session_id", "unit"]) == [(None, "stats/1")]
 
 
 def test_times_of_years_that_cannot_be_read_again_are_refused() -> None:

@@ -40,9 +40,10 @@ Row = dict[str, Any]
 pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
 
 
-FEW = ("events", "games", "players", "possessions", "stat_events", "shots")
-"""What a test syncs that is about no table: each takes its time."""
-OF_FEW = ("events", "sessions", "location_windows", "games", "players", "possessions", "possession_events", "possession_players", "stat_events", "shots")
+REQUESTED_TABLES = ("events", "games", "players", "possessions", "stat_events", "shots")
+"""The tables of tests that are about none in particular: the sync of each takes time."""
+STORED_TABLES = ("events", "sessions", "location_windows", "games", "players", "possessions", "possession_events", "possession_players", "stat_events", "shots")
+"""The tables that a sync of these stores."""
 
 
 @pytest.fixture
@@ -66,17 +67,17 @@ def months(archive: sideline.Archive, table: str) -> dict[str, set[str]]:
     """By month, the sessions or games whose rows it has."""
     rows = archive.delta(table).to_pyarrow_table()
     key = "event_id" if table in ("events", "sessions") else "session_id"
-    found: dict[str, set[str]] = {}
-    for month, one in zip(rows["month"].to_pylist(), rows[key].to_pylist(), strict=True):
-        found.setdefault(month, set()).add(one)
-    return found
+    ids_by_month: dict[str, set[str]] = {}
+    for month, id_ in zip(rows["month"].to_pylist(), rows[key].to_pylist(), strict=True):
+        ids_by_month.setdefault(month, set()).add(id_)
+    return ids_by_month
 
 
 def snapshot(archive: sideline.Archive, names: Iterable[str]) -> dict[str, list[Row]]:
     return {name: archive.to_arrow(name).to_pylist() for name in names}
 
 
-def applied(name: str, rows: list[Row], changes: list[Row]) -> Counter[str]:
+def apply_changes(name: str, rows: list[Row], changes: list[Row]) -> Counter[str]:
     """The rows after the changes, as a reader of `Archive.changes` would apply them."""
     after = list(rows)
     for change in changes:
@@ -88,7 +89,7 @@ def applied(name: str, rows: list[Row], changes: list[Row]) -> Counter[str]:
         else:
             [place] = [index for index, row in enumerate(after) if all(row[key] == change[key] for key in KEYS[name])]
             after[place] = change
-    return counted(after)
+    return count_rows(after)
 
 
 def without_nulls(row: Row) -> Row:
@@ -96,7 +97,7 @@ def without_nulls(row: Row) -> Row:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def counted(rows: list[Row]) -> Counter[str]:
+def count_rows(rows: list[Row]) -> Counter[str]:
     return Counter(repr(sorted(without_nulls(row).items())) for row in rows)
 
 
@@ -108,7 +109,7 @@ def counted(rows: list[Row]) -> Counter[str]:
     ],
 )
 def test_rows_lie_in_the_month_of_their_game_and_follow_it(league: Service, archive: sideline.Archive, moves: list[timedelta]) -> None:
-    archive.sync(**SPAN, tables=FEW)
+    archive.sync(**SPAN, tables=REQUESTED_TABLES)
     for table in ("sessions", "stat_events", "possessions"):
         for month, ids in months(archive, table).items():
             starts = {
@@ -122,15 +123,15 @@ def test_rows_lie_in_the_month_of_their_game_and_follow_it(league: Service, arch
     sessions = {session.id for session in game.sessions}
     for by in moves:
         league.change.move_game(game.id, by)
-        archive.sync(**SPAN, tables=FEW)
+        archive.sync(**SPAN, tables=REQUESTED_TABLES)
         month = f"{datetime.fromtimestamp(game.start / 1000, UTC):%Y-%m}"
-        assert {where for where, ids in months(archive, "stat_events").items() if ids & sessions} == {month}
-        assert {where for where, ids in months(archive, "sessions").items() if game.id in ids} == {month}
-        assert not untrue(archive, league, OF_FEW)
-    before = contents(archive, OF_FEW)
+        assert {stored_month for stored_month, ids in months(archive, "stat_events").items() if ids & sessions} == {month}
+        assert {stored_month for stored_month, ids in months(archive, "sessions").items() if game.id in ids} == {month}
+        assert not untrue(archive, league, STORED_TABLES)
+    before = contents(archive, STORED_TABLES)
     for name in ("stat_events", "sessions", "players"):
         archive.rebuild(name)
-    assert same(before, contents(archive, OF_FEW)) == []
+    assert same(before, contents(archive, STORED_TABLES)) == []
 
 
 def test_a_correction_rewrites_one_month(league: Service, archive: sideline.Archive) -> None:
@@ -140,9 +141,9 @@ def test_a_correction_rewrites_one_month(league: Service, archive: sideline.Arch
     game = next(event for event in league.season.played if event.is_game)
     league.change.correct_stat(game.sessions[0].id)
     archive.sync(**SPAN, tables=["stat_events"])
-    changed = before ^ set(archive.files("stat_events"))
+    changed_files = before ^ set(archive.files("stat_events"))
     month = f"{datetime.fromtimestamp(game.start / 1000, UTC):%Y-%m}"
-    assert {Path(file).parent.name for file in changed} == {f"month={month}"}
+    assert {Path(file).parent.name for file in changed_files} == {f"month={month}"}
 
 
 def test_nights_write_a_few_times_the_tables_and_leave_few_files(league: Service, archive: sideline.Archive) -> None:
@@ -162,11 +163,11 @@ def test_nights_write_a_few_times_the_tables_and_leave_few_files(league: Service
 
 
 def test_a_vacuum_frees_space_and_keeps_the_past(league: Service, archive: sideline.Archive, tmp_path: Path) -> None:
-    archive.sync(**SPAN, tables=FEW)
+    archive.sync(**SPAN, tables=REQUESTED_TABLES)
     first = archive.changes()
-    noted, shots = datetime.now(UTC), archive.to_arrow("shots")
+    noted_at, shots = datetime.now(UTC), archive.to_arrow("shots")
     league.change.correct_stat(league.season.played[-1].sessions[0].id)
-    archive.sync(**SPAN, tables=FEW)
+    archive.sync(**SPAN, tables=REQUESTED_TABLES)
     between = archive.changes(since=first.version)
     shots_between = between["shots"].table().to_pylist()
     assert shots_between
@@ -175,60 +176,62 @@ def test_a_vacuum_frees_space_and_keeps_the_past(league: Service, archive: sidel
     assert set(tmp_path.rglob("*.parquet")) == files
     assert archive.vacuum(retain=timedelta(0)) > 0
     assert set(tmp_path.rglob("*.parquet")) < files
-    assert archive.as_of(noted).to_arrow("shots").sort_by("occurred_at").to_pylist() == shots.sort_by("occurred_at").to_pylist()
-    assert archive.changes(since=noted)["shots"].table().to_pylist() == shots_between
+    assert archive.as_of(noted_at).to_arrow("shots").sort_by("occurred_at").to_pylist() == shots.sort_by("occurred_at").to_pylist()
+    assert archive.changes(since=noted_at)["shots"].table().to_pylist() == shots_between
     with pytest.raises(ValueError, match=f"version {first.version} was vacuumed: pass the time"):
         archive.changes(since=first.version)
-    assert not untrue(archive, league, OF_FEW)
+    assert not untrue(archive, league, STORED_TABLES)
 
 
-@pytest.mark.parametrize("wrong", ["7", timedelta(days=-1)])
-def test_an_invalid_retention_is_refused(archive: sideline.Archive, wrong: Any) -> None:
+@pytest.mark.parametrize("retention", ["7", timedelta(days=-1)])
+def test_an_invalid_retention_is_refused(archive: sideline.Archive, retention: Any) -> None:
     with pytest.raises((TypeError, ValueError), match=r"write timedelta\(days=7\)"):
-        archive.vacuum(retain=wrong)
+        archive.vacuum(retain=retention)
 
 
-@pytest.mark.parametrize(("rounds", "tables"), [(2, OF_FEW), pytest.param(5, TABLES, marks=pytest.mark.extended)], ids=["few", "all"])
+@pytest.mark.parametrize(("rounds", "tables"), [(2, STORED_TABLES), pytest.param(5, TABLES, marks=pytest.mark.extended)], ids=["few", "all"])
 def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive: sideline.Archive, rounds: int, tables: tuple[str, ...]) -> None:
-    wanted = FEW if tables is OF_FEW else TABLES
+    requested_tables = REQUESTED_TABLES if tables is STORED_TABLES else TABLES
     dice = random.Random(1)
     memory = Memory()
     memory.note(league.season)
-    archive.sync(**SPAN, tables=wanted)
-    whole = {name: rows.table() for name, rows in archive.changes().items()}
+    archive.sync(**SPAN, tables=requested_tables)
+    first_changes = {name: rows.table() for name, rows in archive.changes().items()}
     version = archive.changes().version
     assert {
-        name: counted([{k: v for k, v in row.items() if k != "_change"} for row in rows.to_pylist()]) for name, rows in whole.items() if name in tables
-    } == {name: counted(rows) for name, rows in snapshot(archive, tables).items()}
-    assert {change for rows in whole.values() for change in rows["_change"].to_pylist()} == {"insert"}
+        name: count_rows([{k: v for k, v in row.items() if k != "_change"} for row in rows.to_pylist()])
+        for name, rows in first_changes.items()
+        if name in tables
+    } == {name: count_rows(rows) for name, rows in snapshot(archive, tables).items()}
+    assert {change for rows in first_changes.values() for change in rows["_change"].to_pylist()} == {"insert"}
     kinds: Counter[str] = Counter()
     states = [(version, datetime.now(UTC), snapshot(archive, tables))]
     for _ in range(rounds):
         done = [league.change.all[name]() for name in dice.sample(sorted(league.change.all), 3)]
         memory.note(league.season)
-        archive.sync(**SPAN, tables=wanted)
-        archive.sync(**SPAN, tables=wanted)
+        archive.sync(**SPAN, tables=requested_tables)
+        archive.sync(**SPAN, tables=requested_tables)
         after = snapshot(archive, tables)
         columns = {name: archive.to_arrow(name).schema.names for name in tables}
         version = archive.changes(since=states[-1][0]).version
         for since, at, before in (states[-1], dice.choice(states)):
             for token in (since, at):
-                found = archive.changes(since=token)
+                changes = archive.changes(since=token)
                 for name in tables:
-                    rows = found[name].table()
+                    rows = changes[name].table()
                     assert rows.schema.names[: len(columns[name])] == columns[name] or name == "box_score"
                     kinds.update(rows["_change"].to_pylist())
-                    assert applied(name, before[name], rows.to_pylist()) == counted(after[name]), (name, token, done)
+                    assert apply_changes(name, before[name], rows.to_pylist()) == count_rows(after[name]), (name, token, done)
         states.append((version, datetime.now(UTC), after))
     assert set(kinds) == {"insert", "update", "delete"}
-    found = untrue(archive, league, [name for name in tables if name in TRUE])
-    assert not found, shown(found)
+    findings = untrue(archive, league, [name for name in tables if name in TRUE])
+    assert not findings, shown(findings)
 
 
 def test_changes_can_be_written_to_a_table_of_ones_own(archive: sideline.Archive, tmp_path: Path) -> None:
     """deltalake reads a stream in its event loop, of which it has one thread here. There it cannot open a table."""
     deltalake = library("deltalake")
-    archive.sync(**SPAN, tables=FEW)
+    archive.sync(**SPAN, tables=REQUESTED_TABLES)
     write = Thread(target=deltalake.write_deltalake, args=[tmp_path / "mine", archive.changes()["shots"]], daemon=True)
     write.start()
     write.join(60)
@@ -240,13 +243,13 @@ def test_rows_that_a_key_does_not_tell_apart_are_deleted_and_inserted() -> None:
     def teams(*names: str) -> pa.Table:
         return pa.Table.from_pylist([{"team_id": 1, "name": name} for name in names], pa.schema(sideline.SCHEMAS["teams"]))
 
-    def marked(old: pa.Table, new: pa.Table) -> list[tuple[str, str]]:
+    def compare(old: pa.Table, new: pa.Table) -> list[tuple[str, str]]:
         return [(row["name"], row["_change"]) for row in difference("teams", old, new).to_pylist()]
 
-    assert marked(teams("a"), teams("b")) == [("b", "update")]
-    assert marked(teams("a", "b"), teams("a", "c")) == [("b", "delete"), ("c", "insert")]
-    assert marked(teams("a", "a"), teams("a")) == [("a", "delete")]
-    assert marked(teams("a"), teams()) == [("a", "delete")]
+    assert compare(teams("a"), teams("b")) == [("b", "update")]
+    assert compare(teams("a", "b"), teams("a", "c")) == [("b", "delete"), ("c", "insert")]
+    assert compare(teams("a", "a"), teams("a")) == [("a", "delete")]
+    assert compare(teams("a"), teams()) == [("a", "delete")]
 
 
 def test_changes_of_a_version_that_never_was_are_refused(archive: sideline.Archive) -> None:
@@ -267,13 +270,13 @@ def test_five_readers_have_equal_frames(league: Service, archive: sideline.Archi
         names = sideline.SCHEMAS[table].names
         texts = {name: pa.string() for name, kind in zip(names, pa.schema(sideline.SCHEMAS[table]).types, strict=True) if pa.types.is_dictionary(kind)}
 
-        def plain(found: Any, names: list[str] = names, texts: dict[str, Any] = texts) -> list[Row]:
-            found = found.select(names)
+        def plain(arrow_table: Any, names: list[str] = names, texts: dict[str, Any] = texts) -> list[Row]:
+            arrow_table = arrow_table.select(names)
             fields = [
                 pa.field(field.name, texts.get(field.name, pa.timestamp("us", "UTC") if pa.types.is_timestamp(field.type) else field.type))
-                for field in found.schema
+                for field in arrow_table.schema
             ]
-            plain = found.cast(pa.schema(fields))
+            plain = arrow_table.cast(pa.schema(fields))
             return sorted(plain.to_pylist(), key=repr)
 
         files = archive.files(table)
@@ -323,7 +326,7 @@ def test_a_version_that_is_no_longer_kept_is_refused_with_the_oldest_one(tmp_pat
     assert len(readable) > 5
     for number in readable:
         changes = archive.changes(since=number)["stat_events"].table().to_pylist()
-        assert applied("stat_events", snapshots[number]["stat_events"], changes) == counted(snapshots[version]["stat_events"]), number
+        assert apply_changes("stat_events", snapshots[number]["stat_events"], changes) == count_rows(snapshots[version]["stat_events"]), number
 
 
 def test_versions_are_kept_by_their_number_and_not_by_their_age(archive: sideline.Archive, league: Service) -> None:
@@ -359,7 +362,7 @@ def test_a_log_has_few_checkpoints_and_each_version_is_read_from_them(archive: s
 
 
 def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league: Service, archive: sideline.Archive) -> None:
-    archive.sync(**SPAN, tables=FEW)
+    archive.sync(**SPAN, tables=REQUESTED_TABLES)
     table = archive.delta("shots")
     comments = {field.name: field.metadata.get("comment") for field in table.schema().fields}
     assert comments["points"] == "Points scored; 0 for a miss [points]"
@@ -369,7 +372,7 @@ def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league
     assert table.metadata().configuration["sideline.version"] == sideline.__version__
     # Rows that are written later change no comment.
     league.change.correct_stat(league.season.played[-1].sessions[0].id)
-    archive.sync(**SPAN, tables=FEW)
+    archive.sync(**SPAN, tables=REQUESTED_TABLES)
     assert {field.name: field.metadata.get("comment") for field in archive.delta("shots").schema().fields} == comments
     rows = archive.delta("coverage").to_pyarrow_table().to_pylist()
     units = [(row["unit"], row["url"], row["served_at"] is not None, row["sideline_version"]) for row in rows if row["status"] == "fetched"]
@@ -383,8 +386,8 @@ def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league
 
 
 def test_small_steps_and_chunks_make_the_same_archive(archive: sideline.Archive, client: sideline.Client, tmp_path: Path) -> None:
-    archive.sync(**SPAN, tables=FEW)
-    whole = contents(archive, FEW)
+    archive.sync(**SPAN, tables=REQUESTED_TABLES)
+    expected = contents(archive, REQUESTED_TABLES)
     other = archive_with(tmp_path / "small", client, max_step_bytes=20_000, max_chunk_bytes=50_000, max_part_bytes=15_000, max_bytes_decoded=20_000)
-    other.sync(**SPAN, tables=FEW)
-    assert same(whole, contents(other, FEW)) == []
+    other.sync(**SPAN, tables=REQUESTED_TABLES)
+    assert same(expected, contents(other, REQUESTED_TABLES)) == []

@@ -23,7 +23,7 @@ def fetched(*sizes: int, cause: Exception | None = None) -> list[Fetched]:
     return [Fetched("stats", size, lambda size=size: outcome(size)) for size in sizes]  # type: ignore[misc]
 
 
-class Stored:
+class ChunkRecorder:
     def __init__(self) -> None:
         self.chunks: list[tuple[list[str], Sequence[int]]] = []
         self.errors: Iterator[Exception | None] = iter(())
@@ -34,8 +34,8 @@ class Stored:
         self.chunks.append(([outcome.unit.id for outcome in outcomes], parts))
 
 
-def run(stored: Stored, *steps: list[Fetched], error: BaseException | None = None, **quantities: Any) -> None:
-    with Pipeline(stored, settings(**quantities)) as steps_of_sync:
+def run(recorder: ChunkRecorder, *steps: list[Fetched], error: BaseException | None = None, **quantities: Any) -> None:
+    with Pipeline(recorder, settings(**quantities)) as steps_of_sync:
         for step in steps:
             steps_of_sync.add(step, [])
         if error:
@@ -51,91 +51,91 @@ def test_a_body_is_held_compressed_and_is_the_same_afterwards() -> None:
 
 
 def test_a_chunk_ends_with_the_step_that_fills_it() -> None:
-    stored = Stored()
-    with Pipeline(stored, settings(max_chunk_units=3, max_chunk_bytes=1_000)) as steps:
+    recorder = ChunkRecorder()
+    with Pipeline(recorder, settings(max_chunk_units=3, max_chunk_bytes=1_000)) as steps:
         for step in (fetched(1), fetched(2), fetched(3, 4), fetched(999), fetched(1_000), fetched(5)):
             steps.add(step, [])
         steps.add(fetched(6), [7, 8])
         steps.add(fetched(9), [])
-    assert stored.chunks == [(["1", "2", "3", "4"], []), (["999", "1000"], []), (["5", "6"], [7, 8]), (["9"], ())]
+    assert recorder.chunks == [(["1", "2", "3", "4"], []), (["999", "1000"], []), (["5", "6"], [7, 8]), (["9"], ())]
 
 
 def test_what_the_lists_have_is_in_the_first_chunk_and_fills_chunks_of_its_own_where_it_is_much() -> None:
     small = settings(min_chunk_units=3, max_chunk_units=3)
     for number, chunks in ((0, ["8"]), (2, ["0", "1", "8"]), (3, ["0", "1", "2"]), (4, ["0", "1", "2"])):
-        stored = Stored()
-        with Pipeline(stored, small, first=(one.read() for one in fetched(*range(number)))) as steps:
+        recorder = ChunkRecorder()
+        with Pipeline(recorder, small, first=(item.read() for item in fetched(*range(number)))) as steps:
             steps.add(fetched(8), [])
-        assert stored.chunks[0] == (chunks, [] if number == 2 else ())
-        assert [name for names, _ in stored.chunks for name in names] == [*map(str, range(number)), "8"]
-    stored = Stored()
-    with Pipeline(stored, small, first=(one.read() for one in fetched(1, 2))):
+        assert recorder.chunks[0] == (chunks, [] if number == 2 else ())
+        assert [name for names, _ in recorder.chunks for name in names] == [*map(str, range(number)), "8"]
+    recorder = ChunkRecorder()
+    with Pipeline(recorder, small, first=(item.read() for item in fetched(1, 2))):
         pass
-    assert stored.chunks == [(["1", "2"], ())]
+    assert recorder.chunks == [(["1", "2"], ())]
 
 
 def test_chunks_grow_with_what_was_stored() -> None:
-    stored = Stored()
-    run(stored, *(fetched(1) for _ in range(60)), min_chunk_units=4, max_chunk_units=10)
-    assert [len(ids) for ids, _ in stored.chunks] == [4, 4, 4, 6, 9, 10, 10, 10, 3]
+    recorder = ChunkRecorder()
+    run(recorder, *(fetched(1) for _ in range(60)), min_chunk_units=4, max_chunk_units=10)
+    assert [len(ids) for ids, _ in recorder.chunks] == [4, 4, 4, 6, 9, 10, 10, 10, 3]
 
 
 def test_a_sync_of_few_units_is_one_chunk() -> None:
     small = settings(min_chunk_units=2, max_chunk_units=6)
     for units, sizes in ((5, [5]), (6, [6]), (7, [2, 2, 2, 1])):
-        stored = Stored()
-        with Pipeline(stored, small, units=units) as steps:
+        recorder = ChunkRecorder()
+        with Pipeline(recorder, small, units=units) as steps:
             for _ in range(units):
                 steps.add(fetched(1), [])
-        assert [len(ids) for ids, _ in stored.chunks] == sizes
+        assert [len(ids) for ids, _ in recorder.chunks] == sizes
 
 
 def test_leases_are_released_where_nothing_is_left_to_store() -> None:
-    stored = Stored()
-    with Pipeline(stored, settings()) as steps:
+    recorder = ChunkRecorder()
+    with Pipeline(recorder, settings()) as steps:
         steps.add([], [3])
-    assert stored.chunks == [([], [3])]
+    assert recorder.chunks == [([], [3])]
 
 
 def test_what_is_held_is_stored_where_the_sync_is_interrupted() -> None:
-    stored = Stored()
+    recorder = ChunkRecorder()
     with pytest.raises(KeyboardInterrupt):
-        run(stored, fetched(1, 2), error=KeyboardInterrupt())
-    assert stored.chunks == [(["1", "2"], ())]
+        run(recorder, fetched(1, 2), error=KeyboardInterrupt())
+    assert recorder.chunks == [(["1", "2"], ())]
 
 
 def test_an_error_of_a_body_or_of_the_disk_ends_the_sync() -> None:
     def unreadable() -> Outcome:
         raise MemoryError
 
-    stored = Stored()
+    recorder = ChunkRecorder()
     with pytest.raises(MemoryError):
-        run(stored, fetched(1), [*fetched(2), Fetched("stats", 1, unreadable), *fetched(3)], fetched(4), max_chunk_units=1)
-    assert stored.chunks == [(["1"], []), (["2"], ())]
+        run(recorder, fetched(1), [*fetched(2), Fetched("stats", 1, unreadable), *fetched(3)], fetched(4), max_chunk_units=1)
+    assert recorder.chunks == [(["1"], []), (["2"], ())]
 
-    stored = Stored()
-    stored.errors = iter([OSError("no space left"), None])
+    recorder = ChunkRecorder()
+    recorder.errors = iter([OSError("no space left"), None])
     with pytest.raises(OSError, match="no space left"):
-        run(stored, *(fetched(1) for _ in range(4)), max_chunk_units=1)
-    assert stored.chunks == []
+        run(recorder, *(fetched(1) for _ in range(4)), max_chunk_units=1)
+    assert recorder.chunks == []
 
 
 def test_a_service_that_cannot_be_reached_ends_the_sync_and_loses_nothing_that_was_fetched() -> None:
-    stored = Stored()
+    recorder = ChunkRecorder()
     with pytest.raises(sideline.ConnectError):
-        run(stored, fetched(1), fetched(2, 3, cause=sideline.ConnectError("connection refused")))
-    assert [ids for ids, _ in stored.chunks] == [["1", "2", "3"]]
+        run(recorder, fetched(1), fetched(2, 3, cause=sideline.ConnectError("connection refused")))
+    assert [ids for ids, _ in recorder.chunks] == [["1", "2", "3"]]
 
 
 def test_a_sync_in_small_chunks_is_the_same(tmp_path: Path) -> None:
     with small_season() as season, season.client() as client:
         names = ("stat_events", "box_score", "possessions", "shots")
         games = [game["event_id"] for game in season.games[:3]]
-        whole, small = sideline.Archive(tmp_path / "whole", client), archive_with(tmp_path / "small", client, max_chunk_units=5)
-        for archive in (whole, small):
+        reference, small = sideline.Archive(tmp_path / "whole", client), archive_with(tmp_path / "small", client, max_chunk_units=5)
+        for archive in (reference, small):
             archive.sync(game_ids=games, tables=names)
         for name in names:
-            rows = [sorted(map(repr, archive.to_arrow(name).to_pylist())) for archive in (whole, small)]
+            rows = [sorted(map(repr, archive.to_arrow(name).to_pylist())) for archive in (reference, small)]
             assert rows[0] == rows[1]
             assert rows[0]
 

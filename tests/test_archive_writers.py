@@ -34,10 +34,10 @@ pa = library("pyarrow")
 CLOCK = datetime(2027, 3, 1, tzinfo=UTC)
 
 
-def outcome(session: str, points: int, served: int) -> Outcome:
-    body = {"teams": [{"id": 1, "player_stats": [{"id": 2, "version": served, "stats": {"PTS": points}}]}]}
+def outcome(session: str, points: int, version: int) -> Outcome:
+    body = {"teams": [{"id": 1, "player_stats": [{"id": 2, "version": version, "stats": {"PTS": points}}]}]}
     unit = Unit("stats", session, game_id="g", session_id=session)
-    return read(unit, json.dumps(body).encode(), now(), served_at=datetime(2027, 1, 1, 12, 0, served, tzinfo=UTC))
+    return read(unit, json.dumps(body).encode(), now(), served_at=datetime(2027, 1, 1, 12, 0, version, tzinfo=UTC))
 
 
 def outcome_with(code: str, session: str) -> Outcome:
@@ -46,16 +46,16 @@ def outcome_with(code: str, session: str) -> Outcome:
     return read(Unit("stats", session, game_id="g", session_id=session), json.dumps(body).encode(), now())
 
 
-def outcome_in(month: int, session: str, points: int, served: int) -> Outcome:
-    output = outcome(session, points, served)
+def outcome_in(month: int, session: str, points: int, version: int) -> Outcome:
+    output = outcome(session, points, version)
     when = datetime(2027, month, 2, tzinfo=UTC)
     output.unit = replace(output.unit, starts_at=when, over_at=when)
     return output
 
 
 def write(store: Store, *outcomes: Outcome) -> None:
-    known = {row["unit"]: row for row in coverage(store)}
-    writer.write_outcomes(store, outcomes, writer.Context("sync", CLOCK, known), now)
+    previous_rows = {row["unit"]: row for row in coverage(store)}
+    writer.write_outcomes(store, outcomes, writer.Context("sync", CLOCK, previous_rows), now)
 
 
 def points(store: Store) -> dict[str, float]:
@@ -76,8 +76,8 @@ def stores(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Sto
     if request.param == "folder":
         yield store_of(tmp_path), store_of(tmp_path)
         return
-    with bucket() as made:
-        first, second = (sideline.Archive("s3://bucket/season", storage_options=made.options)._store for _ in range(2))
+    with bucket() as fake_bucket:
+        first, second = (sideline.Archive("s3://bucket/season", storage_options=fake_bucket.options)._store for _ in range(2))
         yield first, second
 
 
@@ -86,124 +86,124 @@ def between(store: Store, name: str, number: int, call: Callable[[], object]) ->
     """Call something once when a store is about to commit to a table for the n-th time; 0: never. The list has an item for each commit."""
     commits: list[int] = []
 
-    def interrupted(of: Store, table: Any, rows: Any, commit: Commit) -> bool:
-        if of is store and table.table_uri.rstrip("/").endswith(name):
+    def call_before_commit(committing_store: Store, table: Any, rows: Any, commit: Commit) -> bool:
+        if committing_store is store and table.table_uri.rstrip("/").endswith(name):
             commits.append(1)
             if len(commits) == number:
                 call()
         return commit()
 
-    with around_commits(interrupted):
+    with around_commits(call_before_commit):
         yield commits
 
 
 @pytest.mark.parametrize(("table", "number"), [("coverage", 1), ("raw", 1), ("box_score", 1), ("coverage", 2)])
 def test_a_newer_body_of_another_writer_stays(stores: tuple[Store, Store], table: str, number: int) -> None:
     """It comes before `coverage` reserves the new unit, while ours is stored, or before `coverage` records the outcomes."""
-    ours, theirs = stores
-    write(ours, outcome("a", 1, served=1))
-    newer = outcome("a", 3, served=30)
-    with between(ours, table, number, lambda: write(theirs, newer)):
-        write(ours, outcome("a", 2, served=20), outcome("b", 7, served=20))
-    assert points(ours) == {"a": 3, "b": 7}
+    store, other_store = stores
+    write(store, outcome("a", 1, version=1))
+    newer = outcome("a", 3, version=30)
+    with between(store, table, number, lambda: write(other_store, newer)):
+        write(store, outcome("a", 2, version=20), outcome("b", 7, version=20))
+    assert points(store) == {"a": 3, "b": 7}
     assert newer.body is not None
-    assert body_ids(ours)["stats/a"] == newer.body.id
-    assert {row["unit"] for row in bodies(ours)} == {"stats/a", "stats/b"}
+    assert body_ids(store)["stats/a"] == newer.body.id
+    assert {row["unit"] for row in bodies(store)} == {"stats/a", "stats/b"}
 
 
 def test_coverage_is_written_twice_and_read_once_where_nobody_else_writes(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     reads = []
-    whole = writer.coverage_of
-    monkeypatch.setattr(writer, "coverage_of", lambda *given, **named: (reads.append(1), whole(*given, **named))[1])
+    original = writer.coverage_of
+    monkeypatch.setattr(writer, "coverage_of", lambda *arguments, **options: (reads.append(1), original(*arguments, **options))[1])
     with between(stores[0], "coverage", 0, lambda: None) as commits:
-        write(stores[0], outcome("a", 1, served=1), outcome("b", 2, served=1))
+        write(stores[0], outcome("a", 1, version=1), outcome("b", 2, version=1))
     assert (len(commits), len(reads)) == (2, 1)
 
 
 def test_two_writers_of_one_entry_lose_no_body_where_bodies_are_written_in_parts(stores: tuple[Store, Store]) -> None:
     """Another writer stores a body of the second part while the first part is written."""
-    ours, theirs = stores
-    ours.settings = theirs.settings = settings(max_part_bytes=1)
-    ours.open_or_create("raw", internal_schemas()["raw"])
-    first, mine, other = outcome("a", 1, served=1), outcome("b", 2, served=1), outcome("b", 3, served=2)
-    with between(ours, "raw", 1, lambda: writer.store_bodies(theirs, [other], {}, now())):
-        places = writer.store_bodies(ours, [first, mine], {}, now())
-    stored = {row["entry"]: row["body"] for row in bodies(ours)}
-    assert stored == {entry: one.body.raw for entry, one in (("stats/a#1", first), ("stats/b#1", other), ("stats/b#2", mine)) if one.body}
+    store, other_store = stores
+    store.settings = other_store.settings = settings(max_part_bytes=1)
+    store.open_or_create("raw", internal_schemas()["raw"])
+    first, second, other = outcome("a", 1, version=1), outcome("b", 2, version=1), outcome("b", 3, version=2)
+    with between(store, "raw", 1, lambda: writer.store_bodies(other_store, [other], {}, now())):
+        places = writer.store_bodies(store, [first, second], {}, now())
+    stored_bodies = {row["entry"]: row["body"] for row in bodies(store)}
+    assert stored_bodies == {entry: output.body.raw for entry, output in (("stats/a#1", first), ("stats/b#1", other), ("stats/b#2", second)) if output.body}
     assert {unit: sequence for unit, (sequence, _) in places.bodies.items()} == {"stats/a": 1, "stats/b": 2}
 
 
 def test_parts_are_added_however_often_another_writer_commits(stores: tuple[Store, Store]) -> None:
     """Each part counts as progress, so that the number of attempts bounds no archive."""
-    ours, theirs = stores
-    ours.settings = theirs.settings = settings(max_part_bytes=1, max_write_attempts=1)
+    store, other_store = stores
+    store.settings = other_store.settings = settings(max_part_bytes=1, max_write_attempts=1)
     count = iter(range(1_000))
 
-    def interrupted(store: Store, table: Any, rows: Any, commit: Commit) -> bool:
-        if store is ours:
-            writer.store_bodies(theirs, [outcome(f"other-{next(count)}", 1, served=1)], {}, now())
+    def commit_second(committing_store: Store, table: Any, rows: Any, commit: Commit) -> bool:
+        if committing_store is store:
+            writer.store_bodies(other_store, [outcome(f"other-{next(count)}", 1, version=1)], {}, now())
         return commit()
 
-    ours.open_or_create("raw", internal_schemas()["raw"])
-    mine = [outcome(f"mine-{number}", 1, served=1) for number in range(5)]
-    with around_commits(interrupted):
-        places = writer.store_bodies(ours, mine, {}, now())
-    stored = {row["unit"] for row in bodies(ours)}
-    assert {one.unit.name for one in mine} <= stored
+    store.open_or_create("raw", internal_schemas()["raw"])
+    outcomes = [outcome(f"mine-{number}", 1, version=1) for number in range(5)]
+    with around_commits(commit_second):
+        places = writer.store_bodies(store, outcomes, {}, now())
+    stored_units = {row["unit"] for row in bodies(store)}
+    assert {output.unit.name for output in outcomes} <= stored_units
     assert len(places.bodies) == 5
 
 
 def test_rows_of_a_file_are_read_once_and_those_of_another_writer_are_seen(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[str] = []
-    whole = Store.rows_of_file
-    monkeypatch.setattr(Store, "rows_of_file", lambda *given: (reads.append(given[2]["path"]), whole(*given))[1])
-    ours, theirs = stores
+    original = Store.rows_of_file
+    monkeypatch.setattr(Store, "rows_of_file", lambda *arguments: (reads.append(arguments[2]["path"]), original(*arguments))[1])
+    store, other_store = stores
 
-    def seen() -> dict[str, str]:
-        table = ours.open("coverage")
+    def read_ids() -> dict[str, str]:
+        table = store.open("coverage")
         assert table is not None
-        found = {row["unit"]: row["body_id"] for row in coverage_of(ours, table, body_ids(theirs), prefixes=("stats/",))}
-        assert found == body_ids(theirs)
-        assert list(to_dicts(ours.rows(table))) == table.to_pyarrow_dataset().to_table().to_pylist()
-        return found
+        ids = {row["unit"]: row["body_id"] for row in coverage_of(store, table, body_ids(other_store), prefixes=("stats/",))}
+        assert ids == body_ids(other_store)
+        assert list(to_dicts(store.rows(table))) == table.to_pyarrow_dataset().to_table().to_pylist()
+        return ids
 
-    write(theirs, outcome("a", 1, served=1), outcome("b", 1, served=1))
+    write(other_store, outcome("a", 1, version=1), outcome("b", 1, version=1))
     reads.clear()
-    assert set(seen()) == set(seen()) == {"stats/a", "stats/b"}
+    assert set(read_ids()) == set(read_ids()) == {"stats/a", "stats/b"}
     # Each of the two stores reads it once.
     assert (len(reads), len(set(reads))) == (2, 1)
-    write(theirs, outcome("a", 2, served=2))
-    write(theirs, outcome("c", 2, served=2))
-    assert set(seen()) == {"stats/a", "stats/b", "stats/c"}
-    compact_all(theirs, ["coverage", "raw"])
+    write(other_store, outcome("a", 2, version=2))
+    write(other_store, outcome("c", 2, version=2))
+    assert set(read_ids()) == {"stats/a", "stats/b", "stats/c"}
+    compact_all(other_store, ["coverage", "raw"])
     reads.clear()
-    assert set(seen()) == {"stats/a", "stats/b", "stats/c"}
-    [files] = ours._files.values()
+    assert set(read_ids()) == {"stats/a", "stats/b", "stats/c"}
+    [files] = store._files.values()
     assert (len(reads), len(files)) == (2, 1)
-    ours.forget_files()
-    seen()
+    store.forget_files()
+    read_ids()
     assert len(reads) == 3
 
 
 def test_rows_of_a_large_table_are_not_kept(stores: tuple[Store, Store]) -> None:
-    ours, _ = stores
-    write(ours, outcome("a", 1, served=1), outcome("b", 1, served=1))
-    table = ours.open("coverage")
+    store, _ = stores
+    write(store, outcome("a", 1, version=1), outcome("b", 1, version=1))
+    table = store.open("coverage")
     assert table is not None
-    ours.forget_files()
-    size = ours.rows(table).nbytes
-    for limit, kept in ((size, 1), (size - 1, 0)):
-        ours.settings = settings(max_kept_bytes=limit)
-        ours.forget_files()
-        assert ours.rows(table).num_rows == 2
-        assert [len(files) for files in ours._files.values()] == [kept]
+    store.forget_files()
+    size = store.rows(table).nbytes
+    for limit, file_count in ((size, 1), (size - 1, 0)):
+        store.settings = settings(max_kept_bytes=limit)
+        store.forget_files()
+        assert store.rows(table).num_rows == 2
+        assert [len(files) for files in store._files.values()] == [file_count]
 
 
 def test_the_places_of_bodies_of_another_writer_are_seen(stores: tuple[Store, Store]) -> None:
-    ours, theirs = stores
+    store, other_store = stores
     for number in range(1, 4):
-        write(ours if number % 2 else theirs, outcome("a", number, served=number))
-    assert {row["entry"] for row in bodies(ours)} == {"stats/a#1", "stats/a#2", "stats/a#3"}
+        write(store if number % 2 else other_store, outcome("a", number, version=number))
+    assert {row["entry"] for row in bodies(store)} == {"stats/a#1", "stats/a#2", "stats/a#3"}
 
 
 def test_a_table_with_features_that_pyarrow_cannot_read_is_an_error(tmp_path: Path) -> None:
@@ -216,15 +216,15 @@ def test_a_table_with_features_that_pyarrow_cannot_read_is_an_error(tmp_path: Pa
 
 
 def test_entries_that_another_writer_lists_meanwhile_stay(stores: tuple[Store, Store]) -> None:
-    ours, theirs = stores
+    store, other_store = stores
     early, late = datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
-    mark_listed(ours, {})
-    assert ours.open("listings") is None
-    mark_listed(ours, {"b": early, "m": early, "o'neil": early})
-    with between(ours, "listings", 1, lambda: mark_listed(theirs, {"a": early, "n": early, "z": early})):
-        mark_listed(ours, {"m": late})
-    assert last_listed(ours) == {"a": early, "b": early, "m": late, "n": early, "o'neil": early, "z": early}
-    table = ours.open("listings")
+    mark_listed(store, {})
+    assert store.open("listings") is None
+    mark_listed(store, {"b": early, "m": early, "o'neil": early})
+    with between(store, "listings", 1, lambda: mark_listed(other_store, {"a": early, "n": early, "z": early})):
+        mark_listed(store, {"m": late})
+    assert last_listed(store) == {"a": early, "b": early, "m": late, "n": early, "o'neil": early, "z": early}
+    table = store.open("listings")
     assert table is not None
     assert table.to_pyarrow_dataset().count_rows() == 6
 
@@ -242,7 +242,7 @@ def test_times_and_lists_become_the_values_that_pyarrow_makes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "joined"),
+    ("sizes", "expected"),
     [
         ([1] * 12, None),
         ([1] * 13, 14),
@@ -253,58 +253,58 @@ def test_times_and_lists_become_the_values_that_pyarrow_makes() -> None:
         ([10**8] * 13, 128 * 1024 * 1024),
     ],
 )
-def test_the_newest_files_are_joined_until_an_older_one_outweighs_them(sizes: list[int], joined: int | None) -> None:
-    assert compaction_size(sizes, 128 * 1024 * 1024, settings().max_files) == joined
+def test_the_newest_files_are_joined_until_an_older_one_outweighs_them(sizes: list[int], expected: int | None) -> None:
+    assert compaction_size(sizes, 128 * 1024 * 1024, settings().max_files) == expected
 
 
 @pytest.mark.parametrize("stores", ["folder", pytest.param("bucket", marks=pytest.mark.extended)], indirect=True)
-@pytest.mark.parametrize(("table", "joined"), [("coverage", 1), ("raw", 3)])
-def test_files_of_a_past_month_are_joined_when_a_later_one_is_compacted(stores: tuple[Store, Store], table: str, joined: int) -> None:
+@pytest.mark.parametrize(("table", "file_count"), [("coverage", 1), ("raw", 3)])
+def test_files_of_a_past_month_are_joined_when_a_later_one_is_compacted(stores: tuple[Store, Store], table: str, file_count: int) -> None:
     """Otherwise each commit would read what is known of more files each month. Bodies stay: they are half of the bytes."""
-    ours, _ = stores
+    store, _ = stores
     units: list[str] = []
 
     def add(month: str, count: int) -> dict[str, int]:
         for _ in range(count):
             units.append(f"stats/{len(units)}")
             row = writer.rows_to_arrow([{"unit": units[-1], "entry": units[-1], "month": month}], table)
-            ours.replace(table, lambda row=row: row, is_in("unit", units[-1:]))  # type: ignore[misc]
-        compact(ours, [table])
-        found = ours.open(table)
-        assert found is not None
-        assert sorted(found.to_pyarrow_table()["unit"].to_pylist()) == sorted(units)
-        return dict(Counter(Path(file).parent.name.removeprefix("month=") for file in found.file_uris()))
+            store.replace(table, lambda row=row: row, is_in("unit", units[-1:]))  # type: ignore[misc]
+        compact(store, [table])
+        delta_table = store.open(table)
+        assert delta_table is not None
+        assert sorted(delta_table.to_pyarrow_table()["unit"].to_pylist()) == sorted(units)
+        return dict(Counter(Path(file).parent.name.removeprefix("month=") for file in delta_table.file_uris()))
 
     add("2026-11", 3)
     add("undated", 3)
     add("2027-01", 3)
     assert add("2026-12", 12) == {"2026-11": 3, "2026-12": 12, "2027-01": 3, "undated": 3}
-    assert add("2026-12", 1) == {"2026-11": joined, "2026-12": 1, "2027-01": 3, "undated": 3}
+    assert add("2026-12", 1) == {"2026-11": file_count, "2026-12": 1, "2027-01": 3, "undated": 3}
 
 
 def test_a_replaced_table_is_opened_once_and_has_the_rows_of_other_writers(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     """To open a table takes longer each night: all of its log since the last checkpoint is read."""
-    ours, theirs = stores
-    opened: list[str] = []
-    whole = Store.open
-    monkeypatch.setattr(Store, "open", lambda self, name: (opened.append(name) if self is ours else None, whole(self, name))[1])
+    store, other_store = stores
+    opened_tables: list[str] = []
+    open_table = Store.open
+    monkeypatch.setattr(Store, "open", lambda self, name: (opened_tables.append(name) if self is store else None, open_table(self, name))[1])
     for number in range(3):
-        for writer_of, session in ((ours, "a"), (theirs, "b")):
+        for writing_store, session in ((store, "a"), (other_store, "b")):
             rows = writer.rows_to_arrow([{"change": f"{session}{number}", "month": "x"}, {"change": session}], "corrections")
-            writer_of.replace("corrections", lambda rows=rows: rows, is_in("change", [f"{session}{number}", session]))  # type: ignore[misc]
-    compact(ours, ["corrections"])
-    assert opened == ([] if ours.logs else ["corrections"]), "the first time it is not there yet, and is created; a copy of the log says so"
-    found = whole(ours, "corrections")
-    assert found is not None
-    assert sorted(found.to_pyarrow_table()["change"].to_pylist()) == ["a", "a0", "a1", "a2", "b", "b0", "b1", "b2"]
+            writing_store.replace("corrections", lambda rows=rows: rows, is_in("change", [f"{session}{number}", session]))  # type: ignore[misc]
+    compact(store, ["corrections"])
+    assert opened_tables == ([] if store.logs else ["corrections"]), "the first time it is not there yet, and is created; a copy of the log says so"
+    table = open_table(store, "corrections")
+    assert table is not None
+    assert sorted(table.to_pyarrow_table()["change"].to_pylist()) == ["a", "a0", "a1", "a2", "b", "b0", "b1", "b2"]
 
 
 def test_no_two_threads_have_the_same_opened_table(stores: tuple[Store, Store]) -> None:
     """One would wait for the table and the other for Python's lock. The tests of kills have six writers."""
-    ours, _ = stores
+    store, _ = stores
     rows = writer.rows_to_arrow([{"change": "a"}], "corrections")
-    ours.replace("corrections", lambda: rows, is_in("change", ["a"]))
-    first, second = ours.reopen("corrections"), ours.reopen("corrections")
+    store.replace("corrections", lambda: rows, is_in("change", ["a"]))
+    first, second = store.reopen("corrections"), store.reopen("corrections")
     assert first is not second
     assert first is not None
     assert second is not None
@@ -313,22 +313,22 @@ def test_no_two_threads_have_the_same_opened_table(stores: tuple[Store, Store]) 
 
 def test_a_correction_reads_the_bodies_of_its_month(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise it would read every body of the season."""
-    ours, _ = stores
+    store, _ = stores
     months = []
-    whole = writer.bodies
-    monkeypatch.setattr(writer, "bodies", lambda *given, **named: (months.append(named.get("months")), whole(*given, **named))[1])
+    original = writer.bodies
+    monkeypatch.setattr(writer, "bodies", lambda *arguments, **options: (months.append(options.get("months")), original(*arguments, **options))[1])
 
-    write(ours, outcome_in(1, "a", 1, served=1), outcome_in(2, "b", 1, served=1))
+    write(store, outcome_in(1, "a", 1, version=1), outcome_in(2, "b", 1, version=1))
     months.clear()
-    known = {row["unit"]: row for row in coverage(ours)}
-    found = writer.write_outcomes(ours, [outcome_in(2, "b", 3, served=2)], writer.Context("sync", CLOCK, known), now)
-    assert [(row["session_id"], row["old"], row["new"]) for row in found] == [("b", "1.0", "3.0")]
+    previous_rows = {row["unit"]: row for row in coverage(store)}
+    corrections = writer.write_outcomes(store, [outcome_in(2, "b", 3, version=2)], writer.Context("sync", CLOCK, previous_rows), now)
+    assert [(row["session_id"], row["old"], row["new"]) for row in corrections] == [("b", "1.0", "3.0")]
     assert months == [{"2027-02"}]
     # Its game moved: the body before is in the month before.
     months.clear()
-    known = {row["unit"]: row for row in coverage(ours)}
-    found = writer.write_outcomes(ours, [outcome_in(1, "b", 4, served=3)], writer.Context("sync", CLOCK, known), now)
-    assert [(row["session_id"], row["old"], row["new"]) for row in found] == [("b", "3.0", "4.0")]
+    previous_rows = {row["unit"]: row for row in coverage(store)}
+    corrections = writer.write_outcomes(store, [outcome_in(1, "b", 4, version=3)], writer.Context("sync", CLOCK, previous_rows), now)
+    assert [(row["session_id"], row["old"], row["new"]) for row in corrections] == [("b", "3.0", "4.0")]
     assert months == [{"2027-02"}]
 
 
@@ -364,23 +364,23 @@ def opened_months(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 def test_a_writer_reads_the_months_of_what_it_writes(tmp_path: Path, opened_months: list[tuple[str, str]]) -> None:
     """A night would read the names and then the rows of every unit of the season."""
     store = unkept_store(tmp_path)
-    write(store, *team(1), outcome_in(1, "a", 1, served=1), outcome_in(2, "b", 1, served=1))
+    write(store, *team(1), outcome_in(1, "a", 1, version=1), outcome_in(2, "b", 1, version=1))
     previous_rows = {row["unit"]: row for row in coverage(store)}
     opened_months.clear()
     writer.write_outcomes(store, team(2), writer.Context("sync", CLOCK, previous_rows), now)
     assert {*opened_months} == {("coverage", NO_MONTH), ("raw", NO_MONTH)}
     opened_months.clear()
-    writer.write_outcomes(store, [outcome_in(2, "b", 2, served=2)], writer.Context("sync", CLOCK, previous_rows), now)
+    writer.write_outcomes(store, [outcome_in(2, "b", 2, version=2)], writer.Context("sync", CLOCK, previous_rows), now)
     assert {month for name, month in opened_months if name == "coverage"} == {"2027-02"}
     assert points(store) == {"a": 1.0, "b": 2.0}
 
 
 def test_a_unit_that_another_writer_moved_is_not_stored_twice(tmp_path: Path) -> None:
     own_store, other_store = (unkept_store(tmp_path) for _ in range(2))
-    write(own_store, outcome_in(1, "a", 1, served=1))
+    write(own_store, outcome_in(1, "a", 1, version=1))
     previous_rows = {row["unit"]: row for row in coverage(own_store)}
-    write(other_store, outcome_in(3, "a", 2, served=2))
-    writer.write_outcomes(own_store, [outcome_in(2, "a", 3, served=3)], writer.Context("sync", CLOCK, previous_rows), now)
+    write(other_store, outcome_in(3, "a", 2, version=2))
+    writer.write_outcomes(own_store, [outcome_in(2, "a", 3, version=3)], writer.Context("sync", CLOCK, previous_rows), now)
     assert [(row["unit"], row[MONTH], row["sequence"]) for row in coverage(own_store)] == [("stats/a", "2027-02", 3)]
     assert points(own_store) == {"a": 3.0}
 
@@ -415,7 +415,7 @@ def test_a_stat_code_in_another_case_than_that_of_another_writer_is_a_clear_erro
 def test_each_new_file_of_box_scores_has_every_column_of_the_table(tmp_path: Path) -> None:
     """Programs that do not read Delta Lake take the columns of one file for those of all."""
     store = store_of(tmp_path)
-    for part in ([outcome_with("HUSTLE", "a"), outcome_in(1, "b", 1, served=1)], [outcome_in(2, "c", 1, served=1)]):
+    for part in ([outcome_with("HUSTLE", "a"), outcome_in(1, "b", 1, version=1)], [outcome_in(2, "c", 1, version=1)]):
         write(store, *part)
     columns = [library("pyarrow.parquet").ParquetFile(file).schema.names for file in tmp_path.glob("box_score/**/*.parquet")]
     assert len(columns) == 3
@@ -429,7 +429,7 @@ def test_the_rosters_of_few_teams_are_in_memory_at_once(tmp_path: Path) -> None:
         rosters.append(read(Unit("roster", str(team), team_id=team), raw, now()))
     assert {roster.status for roster in rosters} == {"fetched"}, rosters[0].error
     store = store_of(tmp_path)
-    write(store, outcome("a", 1, served=1))
+    write(store, outcome("a", 1, version=1))
     tracemalloc.start()
     write(store, *rosters)
     peak = tracemalloc.get_traced_memory()[1]
@@ -440,8 +440,8 @@ def test_the_rosters_of_few_teams_are_in_memory_at_once(tmp_path: Path) -> None:
 def test_a_session_that_has_another_game_in_another_month_is_not_stored_twice(tmp_path: Path) -> None:
     """The sync read only the month of the game that has the session now."""
     store = unkept_store(tmp_path)
-    write(store, outcome_in(1, "a", 1, served=1))
-    writer.write_outcomes(store, [outcome_in(2, "a", 2, served=2)], writer.Context("sync", CLOCK, {}), now)
+    write(store, outcome_in(1, "a", 1, version=1))
+    writer.write_outcomes(store, [outcome_in(2, "a", 2, version=2)], writer.Context("sync", CLOCK, {}), now)
     assert [(row["unit"], row[MONTH], row["sequence"]) for row in coverage(store)] == [("stats/a", "2027-02", 2)]
     assert points(store) == {"a": 2.0}
 
@@ -482,10 +482,10 @@ def test_a_writer_gives_up_after_forty_others_were_faster(stores: tuple[Store, S
 def test_a_rebuild_keeps_the_rows_that_a_sync_has_not_accounted_for_yet(stores: tuple[Store, Store], *, is_new: bool, number: int) -> None:
     store, other_store = stores
     if not is_new:
-        write(store, outcome("a", 1, served=1))
+        write(store, outcome("a", 1, version=1))
     table, number = ("box_score", 1) if number == 1 else ("coverage", 2 if is_new else 1)
     with between(store, table, number, lambda: archive_on(other_store).rebuild("box_score")) as commits:
-        write(store, outcome("a", 2, served=20))
+        write(store, outcome("a", 2, version=20))
     assert len(commits) >= number
     assert points(other_store) == {"a": 2}
 
@@ -498,9 +498,9 @@ def served_later(output: Outcome, second: int) -> Outcome:
 def test_rows_that_were_restored_too_late_are_replaced_by_a_writer_with_the_same_body(stores: tuple[Store, Store]) -> None:
     """Ours restores the rows of the second body, while the third, which equals ours, is stored and accounted for."""
     store, other_store = stores
-    write(store, outcome("a", 1, served=1))
-    first = outcome("a", 2, served=20)
-    with between(store, "coverage", 1, lambda: write(other_store, outcome("a", 3, served=30))):
+    write(store, outcome("a", 1, version=1))
+    first = outcome("a", 2, version=20)
+    with between(store, "coverage", 1, lambda: write(other_store, outcome("a", 3, version=30))):
         with between(store, "box_score", 2, lambda: write(other_store, served_later(first, 40))) as commits:
             write(store, first)
     assert len(commits) > 2
@@ -512,7 +512,7 @@ def test_a_writer_whose_rows_were_replaced_by_restored_ones_writes_them_again(st
     store, other_store = stores
     third_store = sideline.Archive(other_store.root)._store if other_store.is_local else pickle.loads(pickle.dumps(other_store))
     third_store.options = other_store.options
-    write(store, outcome("a", 1, served=1))
+    write(store, outcome("a", 1, version=1))
     has_rows, is_restored = Event(), Event()
 
     def account_later() -> None:
@@ -521,7 +521,7 @@ def test_a_writer_whose_rows_were_replaced_by_restored_ones_writes_them_again(st
 
     def write_third() -> None:
         with between(third_store, "coverage", 1, account_later):
-            write(third_store, outcome("a", 4, served=40))
+            write(third_store, outcome("a", 4, version=40))
 
     thread = Thread(target=write_third)
 
@@ -529,8 +529,8 @@ def test_a_writer_whose_rows_were_replaced_by_restored_ones_writes_them_again(st
         thread.start()
         assert has_rows.wait(60)
 
-    with between(store, "coverage", 1, lambda: write(other_store, outcome("a", 3, served=30))), between(store, "box_score", 2, begin_third):
-        write(store, outcome("a", 2, served=20))
+    with between(store, "coverage", 1, lambda: write(other_store, outcome("a", 3, version=30))), between(store, "box_score", 2, begin_third):
+        write(store, outcome("a", 2, version=20))
     assert points(store) == {"a": 3}
     is_restored.set()
     thread.join(60)
@@ -542,15 +542,15 @@ def test_a_writer_whose_rows_were_replaced_by_restored_ones_writes_them_again(st
 @pytest.mark.parametrize("times", [1, 1000], ids=["once", "again and again"])
 def test_a_compaction_comes_after_other_writers(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     store, other_store = stores
-    write(store, outcome("a", 1, served=1))
-    write(store, outcome("b", 2, served=1))
+    write(store, outcome("a", 1, version=1))
+    write(store, outcome("b", 2, version=1))
     properties = Store.writer_properties
     commits: list[str] = []
 
     def commit_first(self: Store, name: str) -> Any:
         if self is store and len(commits) < times:
             commits.append(name)
-            write(other_store, outcome("a", 2 + len(commits), served=1 + len(commits) % 50))
+            write(other_store, outcome("a", 2 + len(commits), version=1 + len(commits) % 50))
         return properties(self, name)
 
     monkeypatch.setattr(Store, "writer_properties", commit_first)
@@ -566,8 +566,8 @@ def test_a_compaction_comes_after_other_writers(stores: tuple[Store, Store], mon
 
 def test_changes_have_the_rows_of_a_game_whose_new_month_has_no_body_yet(tmp_path: Path) -> None:
     store = store_of(tmp_path)
-    write(store, outcome("a", 1, served=1), outcome("b", 2, served=1))
-    [unit] = [outcome("a", 1, served=1).unit]
+    write(store, outcome("a", 1, version=1), outcome("b", 2, version=1))
+    [unit] = [outcome("a", 1, version=1).unit]
     when = datetime(2027, 2, 2, tzinfo=UTC)
     moved_unit = replace(unit, starts_at=when, over_at=when)
     # Its event has moved, and the session is not requested again yet.
