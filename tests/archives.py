@@ -53,14 +53,14 @@ OWN_TIMES = {"fetched_at", "served_at", "listed_at", "stored_at", "request_id", 
 """What two syncs of the same season need not have in common."""
 
 
-def frozen() -> datetime:
+def season_clock() -> datetime:
     """The season's clock."""
     return datetime.fromisoformat(NOW)
 
 
 def archive_of(client: sideline.Client, root: Path) -> sideline.Archive:
     """An archive that lives when the season does, whatever the date is on this machine."""
-    return sideline.Archive(root, client, clock=frozen)
+    return sideline.Archive(root, client, clock=season_clock)
 
 
 def settings(**quantities: Any) -> Settings:
@@ -170,6 +170,6 @@ def ledger(archive: sideline.Archive) -> list[dict[str, Any]]:
     return rows
 
 
-def same(left: dict[str, Any], right: dict[str, Any]) -> list[str]:
+def different_tables(left: dict[str, Any], right: dict[str, Any]) -> list[str]:
     """The names of the tables that differ."""
     return [name for name in left if left[name] != right[name]]

@@ -20,7 +20,7 @@ class Bucket:
     """The stored objects, and the number of refused puts."""
 
     def __init__(self) -> None:
-        self.refused = 0
+        self.refused_puts = 0
         self.options: dict[str, str] = {}
         """As `storage_options` wants them."""
         self.client: Any = None
@@ -41,7 +41,7 @@ class Bucket:
         assert f"Credential={KEY}/" in environ["HTTP_AUTHORIZATION"], "nobody may ask without the credentials that were given"
 
         def start(status: str, *rest: Any) -> Any:
-            self.refused += status.startswith("412")
+            self.refused_puts += status.startswith("412")
             return start_response(status, *rest)
 
         # Moto looks at a condition and then puts the object, without a lock: two writers would both be first.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import NOW, SEASON, TABLES, WEEKS, WINTER, archive_of, contents, ledger, same, set_quantities, settings, small_season, sorted_rows
+from archives import NOW, SEASON, TABLES, WEEKS, WINTER, archive_of, contents, different_tables, ledger, set_quantities, settings, small_season, sorted_rows
 from needs import library
 
 import sideline
@@ -140,7 +140,7 @@ def test_a_second_sync_requests_only_units_that_may_have_changed(tmp_path: Path,
     teams = len(league.teams)
     assert len(paths) == len(sessions) + len(games) + 2 + teams
     assert report.complete
-    assert same(before, contents(archive, tables)) == []
+    assert different_tables(before, contents(archive, tables)) == []
     assert [row["status"] for row in ledger(archive) if row["absent_in"]] == []
 
 
@@ -178,7 +178,7 @@ def test_a_sync_of_one_table_is_made_whole_by_a_sync_of_all(tmp_path: Path, week
     with pytest.warns(UserWarning, match="no sync has requested them"):
         assert archive.scan("stat_events").collect().is_empty()
     archive.sync(**WEEKS).raise_if_incomplete()
-    assert same(contents(weeks), contents(archive)) == []
+    assert different_tables(contents(weeks), contents(archive)) == []
 
 
 FAULTS: list[dict[str, Any]] = [
@@ -223,7 +223,7 @@ def test_under_random_faults_every_unit_ends_once_and_rows_are_those_of_the_fetc
     while not (report := archive.sync(**WEEKS, on_error="keep")).complete:
         pass
     assert archive.info().holes == []
-    assert same(contents(weeks), contents(archive)) == ["raw"], "the garbage is kept too"
+    assert different_tables(contents(weeks), contents(archive)) == ["raw"], "the garbage is kept too"
     assert set(archive.scan("raw").collect()["status"]) == {"stored", "undecodable"}
 
 
@@ -267,7 +267,7 @@ def test_credentials_that_are_withdrawn_meanwhile_end_a_sync_and_the_next_resume
     assert total // 2 < len(league.requests) - before < total // 2 + 48 < total
     league.faults.clear()
     archive.sync(**month).raise_if_incomplete()
-    assert same(contents(reference, month["tables"]), contents(archive, month["tables"])) == []
+    assert different_tables(contents(reference, month["tables"]), contents(archive, month["tables"])) == []
 
 
 def test_a_service_that_refuses_now_and_then_leaves_holes_and_ends_no_sync(
@@ -313,7 +313,7 @@ def test_a_unit_that_fails_later_keeps_what_it_had_and_is_requested_again(tmp_pa
     request_count = len(league.requests)
     assert archive.sync(game_ids=[game], tables=SOME_TABLES, correction_window=timedelta(0)).complete
     assert [request.path.rpartition("/")[2] for request in league.requests[request_count + 1 :]] == ["shots"] * len(sessions)
-    assert same(before, contents(archive, SOME_TABLES)) == []
+    assert different_tables(before, contents(archive, SOME_TABLES)) == []
 
 
 def test_a_game_that_no_teams_events_have_is_requested_by_its_id(
@@ -380,7 +380,7 @@ def test_an_address_is_as_good_as_a_folder(tmp_path: Path, league: sideline.Simu
     by_path = sideline.Archive(tmp_path / "season")
     assert by_path.scan("shots").collect().height > 0
     assert repr(by_address) == repr(by_path), "one lock"
-    assert same(contents(by_address), contents(by_path)) == []
+    assert different_tables(contents(by_address), contents(by_path)) == []
 
 
 def test_an_archive_without_a_game_has_all_columns_and_no_row(tmp_path: Path, client: sideline.Client) -> None:
@@ -403,7 +403,7 @@ def test_compaction_changes_no_row(tmp_path: Path, league: sideline.Simulator, c
     archive.compact()
     assert files > 1
     assert len(archive.delta("stat_events").file_uris()) == 1
-    assert same(before, contents(archive, SOME_TABLES)) == []
+    assert different_tables(before, contents(archive, SOME_TABLES)) == []
 
 
 def test_a_schema_that_grew_adds_its_column_and_a_rebuild_fills_it(tmp_path: Path, league: sideline.Simulator, client: sideline.Client) -> None:
@@ -435,7 +435,7 @@ def test_a_rebuilt_table_is_the_same(tmp_path: Path, league: sideline.Simulator,
     for name in names:
         archive.rebuild(name)
         assert before[name]
-        assert same(before, contents(archive, names)) == [], name
+        assert different_tables(before, contents(archive, names)) == [], name
 
 
 def test_info_has_rows_games_holes_and_freshness(weeks: sideline.Archive) -> None:
@@ -488,7 +488,7 @@ def test_the_size_of_bodies_decides_how_many_are_requested_next_and_small_chunks
     assert len(step_sizes) > 5, step_sizes
     # A step ends with the first unit beyond; the last one of all is what is left.
     assert all(size < 2 * max_bytes for size in step_sizes), step_sizes
-    assert same(contents(weeks), contents(archive)) == []
+    assert different_tables(contents(weeks), contents(archive)) == []
 
 
 def test_units_are_small_and_the_same_each_time(league: sideline.Simulator, client: sideline.Client) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from archives import OWN_TIMES, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
+from archives import OWN_TIMES, WINTER, archive_of, contents, different_tables, ledger, small_season, sorted_rows
 
 import sideline
 from sideline.archive._corrections import corrections
@@ -89,9 +89,9 @@ def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_
 
     for when, snapshot in ((start, original), (middle, half)):
         past_rows = {name: sorted_rows(archive.as_of(when).to_arrow(name)) for name in CORRECTED}
-        assert same(snapshot, past_rows) == []
+        assert different_tables(snapshot, past_rows) == []
     now = datetime.now(UTC)
-    assert same(half, {name: sorted_rows(archive.to_arrow(name)) for name in CORRECTED}) != []
+    assert different_tables(half, {name: sorted_rows(archive.to_arrow(name)) for name in CORRECTED}) != []
     current = contents(archive, CORRECTED)
     archive.compact()
     for name in CORRECTED:

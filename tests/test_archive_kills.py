@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import HALF, NOW, WEEKS, Commit, Killed, archive_of, around_commits, contents, killed_after, same, small_season, sorted_rows
+from archives import HALF, NOW, WEEKS, Commit, Killed, archive_of, around_commits, contents, different_tables, killed_after, small_season, sorted_rows
 from needs import library
 from service import Request
 
@@ -74,7 +74,7 @@ def test_a_sync_that_ends_after_any_of_its_transactions_resumes_where_it_was(
         with killed_after(number), pytest.raises(Killed):
             archive.sync(**options)
         archive.sync(**options)
-        assert same(before, contents(archive, tables)) == [], number
+        assert different_tables(before, contents(archive, tables)) == [], number
         assert archive.corrections().num_rows == 0
 
     start = datetime.now(UTC)
@@ -86,19 +86,19 @@ def test_a_sync_that_ends_after_any_of_its_transactions_resumes_where_it_was(
     [second], after = counts, contents(reference, tables)
     corrected = corrections_of(reference)
     assert len(corrected) == 3
-    assert same(before, after) != []
+    assert different_tables(before, after) != []
     for number, archive in zip(itertools.chain(range(1, second + 1), itertools.repeat(None)), archives, strict=False):
         if number is not None:
             with killed_after(number), pytest.raises(Killed):
                 archive.sync(**options, correction_window=None)
             # Torn off in the middle, the past is the past.
             rows_then = {name: sorted_rows(archive.as_of(start).to_arrow(name)) for name in ("player_stats", "stat_events")}
-            assert same(rows_then, before) == [], number
+            assert different_tables(rows_then, before) == [], number
             # The game is old: only the units that were torn off are requested again.
             archive.sync(**options)
         if number in (None, 1):
             archive.sync(**options, correction_window=None)
-        assert same(after, contents(archive, tables)) == [], number
+        assert different_tables(after, contents(archive, tables)) == [], number
         assert corrections_of(archive) == corrected, number
     assert second <= len(archives)
 
@@ -160,7 +160,7 @@ def test_a_process_killed_at_random_loses_nothing_and_stores_nothing_twice(tmp_p
     archive.sync(**WEEKS, tables=SOME_TABLES)
     reference = archive_of(client, tmp_path / "undisturbed")
     reference.sync(**WEEKS, tables=SOME_TABLES)
-    assert same(contents(reference, SOME_TABLES), contents(archive, SOME_TABLES)) == []
+    assert different_tables(contents(reference, SOME_TABLES), contents(archive, SOME_TABLES)) == []
     assert archive.corrections().num_rows == 0
 
 
@@ -185,7 +185,7 @@ def test_half_a_conference_season_killed_ten_times_is_the_season(tmp_path: Path)
         assert the_rest < 0.8 * all_of_it
         second, what_may_have_changed = sync("killed")
         assert what_may_have_changed < all_of_it / 10
-        assert same(contents(reference), contents(second)) == []
+        assert different_tables(contents(reference), contents(second)) == []
         assert after_kills.corrections().num_rows == 0
 
 
@@ -212,7 +212,7 @@ def test_three_writers_of_the_same_weeks_make_one_archive(tmp_path: Path, client
     reference = archive_of(client, tmp_path / "alone")
     reference.sync(**WEEKS, tables=SOME_TABLES)
     expected, actual = contents(reference, SOME_TABLES), contents(sideline.Archive(tmp_path / "shared"), SOME_TABLES)
-    assert same(expected, actual) == []
+    assert different_tables(expected, actual) == []
 
 
 def test_six_writers_of_different_games_keep_all(tmp_path: Path, league: sideline.Simulator, client: sideline.Client) -> None:
@@ -221,7 +221,7 @@ def test_six_writers_of_different_games_keep_all(tmp_path: Path, league: sidelin
     all_at_once([lambda game=game: shared.sync(game_ids=[game], tables=SOME_TABLES) for game in games])  # type: ignore[misc]
     reference = archive_of(client, tmp_path / "alone")
     reference.sync(game_ids=games, tables=SOME_TABLES)
-    assert same(contents(reference, SOME_TABLES), contents(shared, SOME_TABLES)) == []
+    assert different_tables(contents(reference, SOME_TABLES), contents(shared, SOME_TABLES)) == []
 
 
 def test_an_earlier_body_does_not_replace_a_later_one(tmp_path: Path, league: sideline.Simulator, client: sideline.Client) -> None:
@@ -249,7 +249,7 @@ def test_an_earlier_body_does_not_replace_a_later_one(tmp_path: Path, league: si
     fresh.sync(game_ids=[game])
     expected, actual = contents(fresh), contents(archive)
     assert expected.pop("raw") != actual.pop("raw")
-    assert same(expected, actual) == []
+    assert different_tables(expected, actual) == []
 
 
 MAX_SYNC_MB = 350

@@ -17,10 +17,10 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from archives import TABLES, TRUE, archive_with, contents, same, set_quantities
+from archives import TABLES, TRUE, archive_with, contents, different_tables, set_quantities
 from needs import library
 from service import Service
-from trust import Memory, shown, untrue
+from trust import Memory, describe, untrue
 
 import sideline
 from sideline.archive import KEYS
@@ -131,7 +131,7 @@ def test_rows_lie_in_the_month_of_their_game_and_follow_it(league: Service, arch
     before = contents(archive, STORED_TABLES)
     for name in ("stat_events", "sessions", "players"):
         archive.rebuild(name)
-    assert same(before, contents(archive, STORED_TABLES)) == []
+    assert different_tables(before, contents(archive, STORED_TABLES)) == []
 
 
 def test_a_correction_rewrites_one_month(league: Service, archive: sideline.Archive) -> None:
@@ -225,7 +225,7 @@ def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive:
         states.append((version, datetime.now(UTC), after))
     assert set(kinds) == {"insert", "update", "delete"}
     findings = untrue(archive, league, [name for name in tables if name in TRUE])
-    assert not findings, shown(findings)
+    assert not findings, describe(findings)
 
 
 def test_changes_can_be_written_to_a_table_of_ones_own(archive: sideline.Archive, tmp_path: Path) -> None:
@@ -390,4 +390,4 @@ def test_small_steps_and_chunks_make_the_same_archive(archive: sideline.Archive,
     expected = contents(archive, REQUESTED_TABLES)
     other = archive_with(tmp_path / "small", client, max_step_bytes=20_000, max_chunk_bytes=50_000, max_part_bytes=15_000, max_bytes_decoded=20_000)
     other.sync(**SPAN, tables=REQUESTED_TABLES)
-    assert same(expected, contents(other, REQUESTED_TABLES)) == []
+    assert different_tables(expected, contents(other, REQUESTED_TABLES)) == []

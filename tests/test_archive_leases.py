@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from needs import ARCHIVE, library, needs
 from service import Service
-from trust import shown, untrue
+from trust import describe, untrue
 
 import sideline
 from object_store import Bucket, bucket
@@ -92,7 +92,7 @@ def test_two_machines_request_each_unit_once(league: Service, store: Bucket, tmp
     assert len({out for out, _ in outputs}) == 1, outputs
     archive = in_bucket(store)
     difference = untrue(archive, league, TRUE)
-    assert not difference, shown(difference)
+    assert not difference, describe(difference)
     # A reader of the history would keep the bucket, which is in this process, from answering.
     commits = [data.decode() for name, data in store.objects.items() if "_delta_log/" in name and name.endswith(".json")]
     assert len({lease for commit in commits for lease in re.findall(r'"lease":"(\d+)"', commit)}) > 1, "both committed"
@@ -113,7 +113,7 @@ def test_a_machine_that_is_killed_is_replaced_within_its_lease(league: Service, 
     output = second.communicate(timeout=800)
     assert second.returncode == 0, output
     difference = untrue(in_bucket(store), league, TRUE)
-    assert not difference, shown(difference)
+    assert not difference, describe(difference)
 
 
 def test_a_part_has_one_holder_until_its_lease_ends(store: Bucket) -> None:

@@ -212,8 +212,8 @@ def test_exit_statuses_are_those_of_the_table_in_the_docs() -> None:
 def test_the_page_has_every_command_and_which_have_json() -> None:
     page = (Path(__file__).parent.parent / "docs" / "command.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `sideline ([a-z ]+)` \| .+ \| (.*)\|$", page, re.M)
-    documented = [(name, bool(json_column)) for name, json_column in rows]
-    assert documented == [(name, "--json" in command._option_string_actions) for name, command in walk_commands(command_parser())]
+    commands_of_page = [(name, bool(json_column)) for name, json_column in rows]
+    assert commands_of_page == [(name, "--json" in command._option_string_actions) for name, command in walk_commands(command_parser())]
 
 
 def test_each_module_of_a_command_is_registered() -> None:

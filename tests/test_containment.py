@@ -1,4 +1,4 @@
-"""One odd value or one hostile body: contained, in bounded memory, by an error that says so."""
+"""One odd value or one hostile body: contained, in bounded memory, by an error that names it."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ SHORTEST_ROWS: dict[str, tuple[str, Place, str]] = {
     "teams": ("teams", ("teams",), '{"id":1}'),
     "videos": ("videos", ("videos",), "{}"),
 }
-"""Of each table that bodies have: where its rows stand in a documented body, and the shortest of them."""
+"""Of each table that bodies have: the place of its rows in a documented body, and the shortest of them."""
 
 
 def many_rows(operation: str, place: Place, row: str, count: int) -> bytes:
@@ -175,7 +175,7 @@ def test_the_shortest_rows_make_no_larger_table_than_their_body_allows(table: st
     operation, place, row = SHORTEST_ROWS[table]
     for count in (2_000, 100_000):
         raw = many_rows(operation, place, row, count)
-        # Long ids of the call stand in each row too.
+        # Each row has the long ids of the call too.
         payload = sideline.Payload.from_bytes(operation, raw, session_id="s" * 100, game_id="g" * 100)
         rows, refusal = table_or_refusal(payload, table)
         if rows is None:

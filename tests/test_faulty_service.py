@@ -129,7 +129,7 @@ class World:
     def __init__(self) -> None:
         # A port is in no body, so that the two say the same.
         self.service, self.twin = (sideline.Simulator(seed=5, teams=4, games=8, now=NOW) for _ in range(2))
-        # One connection, so that it is no leak where a range is asked for in pieces.
+        # One connection, so that it is no leak where a range is requested in pieces.
         self.truth = self.twin.client(max_concurrency=1)
         self.games = [game["event_id"] for game in self.twin.games[:3]]
         self.home = [game["home_team_id"] for game in self.twin.games[:3]]
@@ -328,7 +328,7 @@ class FaultyService(RuleBasedStateMachine):
     def ask_for_what_is_not_there(self) -> None:
         assert self.client
         try:
-            # What came instead of an answer is read here at the latest.
+            # At the latest here the faulty response is read.
             body = self.client.stats("no-such-session").to_dict()
         except sideline.NotFound:
             pass

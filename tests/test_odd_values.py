@@ -18,7 +18,7 @@ import pytest
 from archives import sorted_rows
 from needs import ARCHIVE, library, needs, require
 from service import Service
-from trust import shown, untrue
+from trust import describe, untrue
 
 import sideline
 from postgres_server import new_database, postgres_server
@@ -346,7 +346,7 @@ def test_everything_else_is_in_the_archive(season: OddSeason) -> None:
         return any(has(row, target) for operation, target in odd_places if operation == operations[table])
 
     untrue_rows = [(table, side, row) for table, side, row in untrue(season.archive, season.service, operations) if not is_odd(table, row)]
-    assert not untrue_rows, shown(untrue_rows)
+    assert not untrue_rows, describe(untrue_rows)
     holes = {hole["unit"] for hole in season.report.holes}
     for operation in of_sessions:
         ids = [target for name, target in season.targets.items() if KINDS[name].operation == operation and f"{operation}/{target}" not in holes]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from archives import frozen, small_season
+from archives import season_clock, small_season
 from needs import needs
 
 import sideline
@@ -47,7 +47,7 @@ def check(tab: Tab, *, is_scrolled: bool = True) -> None:
 def test_the_morning_report(league: sideline.Simulator, tab: Tab, tmp_path: Path, width: int) -> None:
     league.faults.add("*/shots", status=403, body={"error": "Forbidden"})
     with league.client() as client:
-        archive = sideline.Archive(tmp_path / "season", client, clock=frozen)
+        archive = sideline.Archive(tmp_path / "season", client, clock=season_clock)
         archive.sync(start="2027-02-01", end="2027-03-02", on_error="keep", progress=False)
     league.faults.clear()
     archive.report(tmp_path / "report.html")

@@ -77,14 +77,14 @@ def box(score: sideline.LiveBoxScore) -> Totals:
 
 def assert_same(score: sideline.LiveBoxScore, truth: Totals, *, has_totals: bool) -> None:
     """Equal to REST; where its responses lack the teams' totals, those may be unknown, but never wrong."""
-    found = box(score)
+    actual = box(score)
     for (team_id, player_id), stats in truth.items():
-        line = found.get((team_id, player_id), {})
+        line = actual.get((team_id, player_id), {})
         if player_id == 0 and not has_totals:
             assert line.items() <= stats.items(), (team_id, player_id, line, stats)
         else:
             assert line == stats, (team_id, player_id, line, stats)
-    assert all(key in truth for key, line in found.items() if line)
+    assert all(key in truth for key, line in actual.items() if line)
 
 
 def take_until(stream: sideline.LiveStream, condition: Callable[[Any], bool]) -> list[Any]:
@@ -163,33 +163,33 @@ def test_shots_are_requested_where_the_stream_names_them(second: Service, client
     assert {request.ids["resources"] for request in second.requests.all("catch_up")} == {"stats,details,shots"}
 
 
-@pytest.mark.parametrize("how", ["off", "by token", "without notices"])
-def test_nothing_is_requested_where_recovery_is_off_or_impossible(how: str, second: Service, client: sideline.Client) -> None:
+@pytest.mark.parametrize("reason", ["off", "by token", "without notices"])
+def test_nothing_is_requested_where_recovery_is_off_or_impossible(reason: str, second: Service, client: sideline.Client) -> None:
     game = start(second)
     options: dict[str, Any] = {
         "off": {"game_id": game.event.id, "recover": "off"},
         "by token": {"token": second.live.token_for(game.event.id)},
         "without notices": {"game_id": game.event.id, "notices": False},
-    }[how]
+    }[reason]
     with client.live(**options, **QUICK) as stream:
         second.live.wait_for_connections(1)
         cut_and_lose(second, game)
         second.live.wait_for_connections(2)
         game.play(1)
         items = take_until(stream, lambda item: isinstance(item, sideline.Update))
-    assert sum(isinstance(item, sideline.live.Gap) for item in items) == (how != "without notices")
+    assert sum(isinstance(item, sideline.live.Gap) for item in items) == (reason != "without notices")
     assert not any(isinstance(item, (sideline.live.Recovering, sideline.live.Recovered)) for item in items)
     assert second.requests.all("catch_up") == []
 
 
 def test_an_unknown_value_of_recover_is_refused_with_the_valid_ones(client: sideline.Client) -> None:
-    for opened in (lambda: client.live("g", recover="always"), lambda: client.live_stats("g", recover="always")):  # type: ignore[arg-type]
+    for open_stream in (lambda: client.live("g", recover="always"), lambda: client.live_stats("g", recover="always")):  # type: ignore[arg-type]
         with pytest.raises(ValueError, match='"auto" or "off"'):
-            opened()
+            open_stream()
 
 
 @pytest.mark.parametrize(
-    ("operation", "fault", "why"),
+    ("operation", "fault", "reason"),
     [
         ("catch_up", {"status": 503}, "503"),
         ("catch_up", {"status": 429}, "429"),
@@ -203,7 +203,7 @@ def test_an_unknown_value_of_recover_is_refused_with_the_valid_ones(client: side
     ],
 )
 def test_a_failed_attempt_is_repeated_until_the_gap_is_closed(
-    operation: str, fault: dict[str, Any], why: str, second: Service, client: sideline.Client, caplog: pytest.LogCaptureFixture
+    operation: str, fault: dict[str, Any], reason: str, second: Service, client: sideline.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     second.features.catch_up = operation == "catch_up"
     game, score = start(second), sideline.LiveBoxScore()
@@ -220,7 +220,7 @@ def test_a_failed_attempt_is_repeated_until_the_gap_is_closed(
     assert (stats.gaps, stats.open_gaps, stats.recovered) == (1, 0, 1)
     warnings = [record.getMessage() for record in caplog.records if "not recovered" in record.getMessage()]
     assert len(warnings) == 2
-    assert all(why in warning for warning in warnings)
+    assert all(reason in warning for warning in warnings)
     assert second.secret not in caplog.text
 
 
@@ -466,10 +466,10 @@ def test_partial_states_are_merged_beyond_the_bytes_of_the_buffer(second: Servic
 
 
 @pytest.mark.parametrize(
-    ("operation", "fault", "why"),
+    ("operation", "fault", "reason"),
     [("stats", {"status": 403}, "403"), ("stats", {"status": 404}, "404"), ("game", {"status": 422}, "422")],
 )
-def test_a_gap_is_final_where_every_route_is_refused(operation: str, fault: dict[str, Any], why: str, second: Service, client: sideline.Client) -> None:
+def test_a_gap_is_final_where_every_route_is_refused(operation: str, fault: dict[str, Any], reason: str, second: Service, client: sideline.Client) -> None:
     game = start(second)
     second.features.catch_up = False
     second.faults.add(operation, **fault)
@@ -483,7 +483,7 @@ def test_a_gap_is_final_where_every_route_is_refused(operation: str, fault: dict
             assert (final.start, final.end, final.dropped) == (gap.start, gap.end, gap.dropped)
             assert final.reason.startswith("not recovered: ")
             assert "returned 404: no Route matched" in final.reason
-            assert why in final.reason
+            assert reason in final.reason
             assert gap.reason in final.reason
             assert second.secret not in final.reason
             assert len(second.requests.all("catch_up")) == number
@@ -568,14 +568,14 @@ def test_a_recovered_gap_is_recorded_replayed_pickled_and_a_row(second: Service,
         game.play(5)
         second.faults.remove(refusal)
         items += take_until(stream, is_recovered)
-    live, replayed = sideline.LiveBoxScore(), sideline.LiveBoxScore()
+    live, replay_score = sideline.LiveBoxScore(), sideline.LiveBoxScore()
     live.feed_all(items)
-    again = list(sideline.replay(path, speed=None))
-    replayed.feed_all(again)
-    assert [type(item) for item in again] == [type(item) for item in items]
-    assert box(replayed) == box(live) != {}
-    assert replayed.feed_all(again) == 0, "known already"
-    for original, replayed_item in zip(items[-2:], again[-2:], strict=True):
+    replayed_items = list(sideline.replay(path, speed=None))
+    replay_score.feed_all(replayed_items)
+    assert [type(item) for item in replayed_items] == [type(item) for item in items]
+    assert box(replay_score) == box(live) != {}
+    assert replay_score.feed_all(replayed_items) == 0, "known already"
+    for original, replayed_item in zip(items[-2:], replayed_items[-2:], strict=True):
         assert original.gap.reason == replayed_item.gap.reason
         assert original.updates[0].raw == replayed_item.updates[0].raw
         assert (replayed_item.updates[0].source, replayed_item.at, replayed_item.requested_at) == ("catch_up", original.at, original.requested_at)

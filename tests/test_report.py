@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import Commit, Store, around_commits, frozen, small_season
+from archives import Commit, Store, around_commits, season_clock, small_season
 from service import Service
 
 import sideline
@@ -37,7 +37,7 @@ def archive_with_holes(league: sideline.Simulator, tmp_path_factory: pytest.Temp
     league.faults.add("*/shots", status=403, body={"error": "Forbidden <b>", "requestId": "r-1"})
     league.faults.add("/v1/data/teams", body={"teams": [{**team, "mascot": 1, "<i>": 2} for team in league.teams]}, times=1)
     with league.client() as client:
-        archive = sideline.Archive(tmp_path_factory.mktemp("season") / "season", client, clock=frozen)
+        archive = sideline.Archive(tmp_path_factory.mktemp("season") / "season", client, clock=season_clock)
         with pytest.warns(sideline.SchemaDriftWarning):
             archive.sync(**DAYS, on_error="keep", progress=False)
     league.faults.clear()

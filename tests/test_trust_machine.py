@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, Phase, note, seed, settings, strategies as s
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from needs import ARCHIVE, require
 from service import Fault, Features, Mutations, Season, Service
-from trust import COMPARED, KINDS, LIES, PARENTS, Memory, fault_options, shown, unnamed, untrue
+from trust import COMPARED_NAMES, KINDS, LIES, PARENTS, Memory, describe, fault_options, find_unnamed, untrue
 
 import sideline
 from views import Views, refused_units
@@ -95,7 +95,11 @@ class TrustMachine(RuleBasedStateMachine):
         self.memory = Memory()
         self.memory.note(self.service.season)
         self.tables = (
-            [*PARENTS] if has_all else [*COMPARED] if extent == "default" else [name for name in COMPARED if COMMON_OPERATIONS.intersection(PARENTS[name])]
+            [*PARENTS]
+            if has_all
+            else [*COMPARED_NAMES]
+            if extent == "default"
+            else [name for name in COMPARED_NAMES if COMMON_OPERATIONS.intersection(PARENTS[name])]
         )
         self.requested_tables = None if extent == "default" else self.tables
         self.window = None if days is None else timedelta(days=days)
@@ -131,8 +135,8 @@ class TrustMachine(RuleBasedStateMachine):
         self.check_views(report)
         is_true = count == sum(fault.count for fault in self.false_responses)
         if is_true:
-            rows = unnamed(self.archive, report, self.service, self.memory, self.tables)
-            assert not rows, f"nothing names these rows:\n{shown(rows)}"
+            rows = find_unnamed(self.archive, report, self.service, self.memory, self.tables)
+            assert not rows, f"nothing names these rows:\n{describe(rows)}"
             sessions = {session.id for _, session in self.service.season.sessions()}
             units = refused_units(self.service.requests.all()[requests:], sessions) - {hole["unit"] for hole in report.holes}
             assert not units, f"no hole names them: {units}"
@@ -321,7 +325,7 @@ class TrustMachine(RuleBasedStateMachine):
         self.service.credentials[self.service.username].privileges |= set(PRIVILEGES)
         reports = [self.run() for _ in range(2)]
         rows = untrue(self.archive, self.service, self.tables)
-        assert not rows, f"the archive is not the truth:\n{shown(rows)}\nholes: {reports[-1].holes}"
+        assert not rows, f"the archive is not the truth:\n{describe(rows)}\nholes: {reports[-1].holes}"
         assert not [hole for hole in reports[-1].holes if hole["status"] != "unavailable"], reports[-1].holes
         if self.seed % 4 == 0:
             self.check_export()

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from service import Service, differences
-from trust import KINDS, LIES, fault_options, shown
+from trust import KINDS, LIES, describe, fault_options
 
 import sideline
 
@@ -62,4 +62,4 @@ def test_rows_of_a_batch_are_the_truth_of_what_its_coverage_calls_fetched(
     for table in TABLES[operation]:
         rows = batch.table(table)
         difference = differences(rows.to_dicts(), truth[table], columns=set(rows.column_names) - {"game_id"})
-        assert not difference, shown([(table, "missing", row) for row in difference.missing] + [(table, "extra", row) for row in difference.extra])
+        assert not difference, describe([(table, "missing", row) for row in difference.missing] + [(table, "extra", row) for row in difference.extra])

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from needs import ARCHIVE, require
 from service import Service
-from trust import shown, untrue
+from trust import describe, untrue
 
 import sideline
 
@@ -101,7 +101,7 @@ def assert_truth(service: Service, root: Path) -> None:
         archive = sideline.Archive(root, client)
         for _ in range(2):
             archive.sync(**SEASON, correction_window=None, on_error="keep", progress=False)
-        assert not (rows := untrue(archive, service, COMPARED_TABLES)), shown(rows)
+        assert not (rows := untrue(archive, service, COMPARED_TABLES)), describe(rows)
 
 
 @pytest.mark.parametrize("share", [*(pytest.param(share, marks=pytest.mark.extended) for share in (0.1, 0.7, 0.95)), 0.4])
@@ -150,7 +150,7 @@ def test_a_sync_with_a_wrong_clock_neither_loses_nor_shadows_anything(second: Se
         text, _ = process.communicate()
         assert (process.returncode, text.strip()) == (0, "[]")
         with sideline.Client(**second.client_options()) as client:
-            assert not (rows := untrue(sideline.Archive(root, client), second, COMPARED_TABLES)), shown(rows)
+            assert not (rows := untrue(sideline.Archive(root, client), second, COMPARED_TABLES)), describe(rows)
         second.change.correct_stat()
         second.change.add_game()
         second.change.insert_possession()

@@ -27,7 +27,7 @@ PARENTS: dict[str, tuple[str, ...]] = {
 }
 """Table → the operations whose bodies hold its rows."""
 
-COMPARED = [name for name in PARENTS if name not in ("locations", "play_by_play", "ball_screens")]
+COMPARED_NAMES = [name for name in PARENTS if name not in ("locations", "play_by_play", "ball_screens")]
 """The tables of an archive by default of a service without additions."""
 
 GOOD = {"fetched", "empty"}
@@ -152,7 +152,7 @@ def untrue(archive: sideline.Archive, service: Service, tables: Iterable[str]) -
     return findings
 
 
-def unnamed(archive: sideline.Archive, report: Any, service: Service, memory: Memory, tables: Iterable[str]) -> list[Finding]:
+def find_unnamed(archive: sideline.Archive, report: Any, service: Service, memory: Memory, tables: Iterable[str]) -> list[Finding]:
     """Those of them that nothing names. The withdrawal of a unit names its rows as long as the service denies that there is such a unit."""
     named_rows = [{**row, "status": "denied"} if is_denied(row, service) else row for row in accounts(archive, report)]
     return [(table, kind, row) for table, kind, row in untrue(archive, service, tables) if not is_named(table, row, named_rows, memory)]
@@ -166,7 +166,7 @@ def rows_of(archive: sideline.Archive, table: str) -> list[Row]:
     return [{name: value for name, value in row.items() if not name.startswith("listed_")} for row in rows if row.get("listed_until") is None]
 
 
-def shown(findings: list[Finding], limit: int = 6) -> str:
+def describe(findings: list[Finding], limit: int = 6) -> str:
     """Differences as a text that fits a failure."""
     counts: dict[tuple[str, str], int] = {}
     for table, kind, _ in findings:

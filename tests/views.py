@@ -18,7 +18,7 @@ from pathlib import Path
 from service import Row, Service
 from service.messages import Request
 from service.season import DAY, Event, instant
-from trust import LACKING, PARENTS, Finding, Memory, shown
+from trust import LACKING, PARENTS, Finding, Memory, describe
 
 import sideline
 from sideline.cli import main
@@ -155,7 +155,7 @@ class Views:
         by_table = {(row["game_id"], row["table"]): row["status"] for row in rows}
         available = {key for key, verdict in by_table.items() if verdict == "available"}
         false = [(table, kind, row) for table, kind, row in untrue if (self.memory.event(row), table) in available]
-        assert not false, f"available, and not the truth:\n{shown(false)}"
+        assert not false, f"available, and not the truth:\n{describe(false)}"
         early = {game for game, _ in available if (event := self.service.season.event(game)) and clock < _over_at(event) + WINDOW}
         assert not early, f"available within the correction window: {early}"
 
