@@ -63,7 +63,7 @@ def test_box_score_refuses_more_cells_than_its_body_allows() -> None:
         sparse.table("box_score")
     assert sparse.table("player_stats").num_rows == 900
     assert sparse.table("box_score", columns=["C1", "C2"]).num_rows == 900
-    dense = stats(900, 100, own=False).table("box_score")
+    dense = stats(900, 100, has_own_codes=False).table("box_score")
     assert (dense.num_rows, len(dense.column_names)) == (900, 100 + len(sideline.SCHEMAS["box_score"]))
 
 

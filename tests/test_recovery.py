@@ -866,7 +866,7 @@ logging.getLogger("sideline").addHandler(Slow())
 with new_service() as service, sideline.Client(**service.client_options(), max_retries=0) as client:
     game = start(service)
     service.faults.add("catch_up", times=10, status=503)
-    with paused(client).live(game.event.id, **QUICK) as stream:
+    with with_pause(client).live(game.event.id, **QUICK) as stream:
         take_until(stream, is_connected)
         cut_and_lose(service, game)
         is_over = threading.Event()

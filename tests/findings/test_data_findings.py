@@ -16,7 +16,7 @@ from data_seasons import archive_in, change_season, client_of, coverage, find_un
 from missing_libraries import run_without
 from service import NULL, Features, Row, Service, instant
 from service.bodies import Bodies
-from trust import Memory, is_named, unnamed
+from trust import Memory, is_named, find_unnamed
 
 import sideline
 from sideline import metrics
@@ -429,9 +429,9 @@ def test_a_withdrawal_excuses_rows_as_long_as_the_service_denies_their_unit(leag
     assert sync(archive, None).complete
     league.faults.add("possessions", status=404, body={"status": 404, "message": "no such session"})
     reports = [sync(archive, None) for _ in range(3)]
-    assert not unnamed(archive, reports[-1], league, memory, ["possessions"])
+    assert not find_unnamed(archive, reports[-1], league, memory, ["possessions"])
     league.faults.clear()
-    assert unnamed(archive, reports[-1], league, memory, ["possessions"])
+    assert find_unnamed(archive, reports[-1], league, memory, ["possessions"])
 
 
 def test_a_hole_of_a_teams_roster_or_list_does_not_excuse_the_rows_of_a_listed_session(league: Service) -> None:

@@ -46,11 +46,11 @@ _BATCH_SIZE = 100
 
 
 class State(dict[str, int]):
-    """The sequence of each unit's stored body. `then` is the earlier of two states, `now` the later."""
+    """The sequence of each unit's stored body. `earlier` is the first of two states, `now` the second."""
 
     def __init__(self, sequences: "Iterable[tuple[str, int]]" = (), months: Mapping[str, str] | None = None) -> None:
         super().__init__(sequences)
-        self.months = months or {}
+        self.months: Mapping[str, str] = months or {}
         """The month of each unit's body, if it is known."""
 
 
