@@ -16,7 +16,7 @@ from data_seasons import archive_in, change_season, client_of, coverage, find_un
 from missing_libraries import run_without
 from service import NULL, Features, Row, Service, instant
 from service.bodies import Bodies
-from trust import Memory, is_named, find_unnamed
+from trust import Memory, find_unnamed, is_named
 
 import sideline
 from sideline import metrics
