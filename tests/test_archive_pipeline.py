@@ -46,7 +46,7 @@ def test_a_body_is_held_compressed_and_is_the_same_afterwards() -> None:
     raw = b'{"teams": [1, 2, 3]}' * 10_000
     body = Body(raw)
     assert (body.raw, body.size, body.id) == (raw, len(raw), hashlib.sha256(raw).hexdigest()[:32])
-    assert len(body._deflated_body) < len(raw) / 10
+    assert len(body._compressed_body) < len(raw) / 10
     assert Body.of(b"") is None
 
 

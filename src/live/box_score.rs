@@ -132,8 +132,8 @@ impl BoxScore {
             _ => return false,
         };
         let origin = if sent_at.is_some() { request } else { Origin::Stream };
-        let is_change = |update: &&Update| self.feed_update(update, origin, sent_at.unwrap_or(update.received_at));
-        updates.iter().filter(is_change).count() > 0
+        let feed = |update: &&Update| self.feed_update(update, origin, sent_at.unwrap_or(update.received_at));
+        updates.iter().filter(feed).count() > 0
     }
 
     /// Applies an update that was received, or requested, at this time.

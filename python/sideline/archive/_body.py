@@ -9,12 +9,12 @@ from .._rows import library
 class Body:
     """A body of a response. It is held compressed, in a third to a twentieth of its size."""
 
-    __slots__ = ("_deflated_body", "id", "size")
+    __slots__ = ("_compressed_body", "id", "size")
 
     def __init__(self, raw: bytes) -> None:
         self.id: str = body_id(raw)
         self.size: int = len(raw)
-        self._deflated_body: bytes = _codec(self.size).compress(raw, asbytes=True)
+        self._compressed_body: bytes = _codec(self.size).compress(raw, asbytes=True)
 
     @classmethod
     def of(cls, raw: bytes) -> "Body | None":
@@ -24,7 +24,7 @@ class Body:
     @property
     def raw(self) -> bytes:
         """The body as it was received."""
-        raw: bytes = _codec(self.size).decompress(self._deflated_body, self.size, asbytes=True)
+        raw: bytes = _codec(self.size).decompress(self._compressed_body, self.size, asbytes=True)
         return raw
 
 

@@ -323,8 +323,8 @@ class Discovery:
                 return failed(unit, error), None, iter(())
             origin = _origin_of(payload)
             status = "fetched" if len(elements) else "empty"  # type: ignore[arg-type]
-            fetched_outcome = Outcome(unit, status, origin.fetched_at, origin.served_at, request_id=payload.request_id)
-            return fetched_outcome, payload, elements
+            outcome = Outcome(unit, status, origin.fetched_at, origin.served_at, request_id=payload.request_id)
+            return outcome, payload, elements
 
         limit = options_of(self._client)["max_concurrency"]
         threads = min(limit, max_concurrency or limit)

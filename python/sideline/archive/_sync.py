@@ -451,22 +451,20 @@ class Sync:
             counts = accumulate(sum(map(len, parts[part])) for part in order)
             enough = self._settings.units_per_lease
             size = next((number for number, units in enumerate(counts, 1) if units >= enough), len(order))
-            leased_parts = next(
-                filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), []
-            )
-            if not leased_parts:
+            lease = next(filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), [])
+            if not lease:
                 leases.wait()
                 continue
             self._store.fence = leases.number
-            order = [part for part in order if part not in leased_parts]
-            left = self._units_left([group for part in leased_parts for group in parts[part]])
+            order = [part for part in order if part not in lease]
+            left = self._units_left([group for part in lease for group in parts[part]])
             steps = list(steps_of(left, self._expected_size, self._settings))
             for step in steps[:-1]:
                 yield step, []
             if steps:
-                yield steps[-1], leased_parts
+                yield steps[-1], lease
             else:
-                leases.release(leased_parts)
+                leases.release(lease)
 
     def _units_left(self, groups: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
         """Return the units that no other machine has stored since this sync began, and report the others."""
