@@ -80,6 +80,19 @@ def test_bars_of_loads_are_as_long_as_the_distances(tracking: sideline.Tracking)
         sideline.plot.loads(loads, team_id=9)
 
 
+def test_the_legend_of_loads_has_the_speeds_of_their_bands(tracking: sideline.Tracking) -> None:
+    def legend(**options: Any) -> list[str]:
+        box = sideline.plot.loads(tracking.loads(), Figure().subplots(), **options).get_legend()
+        assert box is not None
+        return [label.get_text() for label in box.get_texts()]
+
+    assert legend() == ["lowest band", "second", "third", "fourth", "highest band"]
+    assert legend(bands=(2, 4, 5.5, 7)) == ["below 2 m/s", "2 to 4", "4 to 5.5", "5.5 to 7", "above 7"]
+    for invalid_bands in ((2, 4), (4, 2, 5, 6), "2457", 7):
+        with pytest.raises(ValueError, match="bands is .*; it must be four rising speeds"):
+            legend(bands=invalid_bands)
+
+
 def test_the_longest_loads_are_drawn_and_the_others_counted(tracking: sideline.Tracking) -> None:
     loads = tracking.loads()
     axes = sideline.plot.loads(loads, Figure().subplots(), limit=3)

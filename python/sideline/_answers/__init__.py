@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         usage as usage,
     )
     from .positions import moments as moments
-    from .tracking import Tracking as Tracking
+    from .tracking import Tracking as Tracking, band_speeds as band_speeds
     from .videos import Clips as Clips, clips as clips
     from .whole_game import game_box_score as game_box_score, session_periods as session_periods
 else:
@@ -48,7 +48,7 @@ else:
                 "per_36 plus_minus possession_count ratings shooting true_shooting usage"
             ),
             "positions": "moments",
-            "tracking": "Tracking",
+            "tracking": "Tracking band_speeds",
             "videos": "Clips clips",
             "whole_game": "game_box_score session_periods",
         },

@@ -233,13 +233,7 @@ class Tracking:
         columns = _columns(by, LOAD_COLUMNS)
         if "player_id" not in columns:
             raise ValueError("by has no player_id: a load is that of a player")
-        try:
-            speeds = [] if isinstance(bands, str) else [float(speed) for speed in bands]
-        except (TypeError, ValueError):
-            speeds = []
-        if len(speeds) != 4 or not all(0 < low < high < 100 for low, high in pairwise(speeds)):
-            raise ValueError(f"bands is {bands!r}; it must be four rising speeds in m/s, such as (2, 4, 5.5, 7)")
-        return self._core.loads(columns, speeds)
+        return self._core.loads(columns, band_speeds(bands))
 
     def coverage(self) -> Table:
         """Return how completely each player was seen in each session: `tracking_coverage`.
@@ -357,6 +351,17 @@ def _rate(rate: float | None) -> float | None:
     if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate <= _MAX_RATE_HZ:
         raise ValueError(f"rate is {rate!r}; it must be more than 0 and at most {_MAX_RATE_HZ:g} frames a second")
     return float(rate)
+
+
+def band_speeds(bands: Sequence[float]) -> list[float]:
+    """Return the four speeds in m/s between five bands; raises if they are not."""
+    try:
+        speeds = [] if isinstance(bands, str) else [float(speed) for speed in bands]
+    except (TypeError, ValueError):
+        speeds = []
+    if len(speeds) != 4 or not all(0 < low < high < 100 for low, high in pairwise(speeds)):
+        raise ValueError(f"bands is {bands!r}; it must be four rising speeds in m/s, such as (2, 4, 5.5, 7)")
+    return speeds
 
 
 def _columns(by: str | Sequence[str], allowed_columns: Sequence[str]) -> list[str]:

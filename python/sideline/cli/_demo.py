@@ -93,7 +93,7 @@ def draw(tracking: Any, box_scores: Sequence[Table], out: Path) -> dict[str, str
         shot_chart(defenders, axes, color="openness", team=team, teams=names)
     shots.savefig(out / "shots.png", dpi=120)
     loads = figure(figsize=(9, 7), layout="constrained")
-    draw_loads(tracking.loads(), loads.subplots(), players=tracking.players)
+    draw_loads(tracking.loads(), loads.subplots(), players=tracking.players, bands=(2, 4, 5.5, 7))
     loads.savefig(out / "loads.png", dpi=120)
     captions = {"shots.png": "each shot, by how open it was", "loads.png": "who ran how much"}
     threes = [row for row in defenders.to_dicts() if row["is_make"] and row["is_3point"] and row["t"]]

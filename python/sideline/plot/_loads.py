@@ -1,11 +1,14 @@
 """Loads of players by speed band, and matchups with their intervals."""
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 
+from .._answers import band_speeds
 from ._court import new_axes, nothing
 from ._data import Columns, Named, One, Rows, chosen_id, plain
 from ._fit import fit
@@ -27,6 +30,7 @@ def loads(
     team_id: One | None = None,
     limit: int = 100,
     players: Named | None = None,
+    bands: Sequence[float] | None = None,
     **options: Any,
 ) -> Axes:
     """Draw the distance of each player by speed band, with the share of frames in which the player was seen.
@@ -37,18 +41,20 @@ def loads(
         team_id: only this team: an id, or a table of one, such as `client.find_team("mariners")`.
         limit: the number of players, those who ran most first; a note says how many there are.
         players: labels of players by id, or a roster; default: the id.
+        bands: the four speeds in m/s that `Tracking.loads` had, for the legend; a table does not have them.
         options: for matplotlib's `barh`.
 
-    Raises `ValueError` for a missing column, for a team without a row, and for a limit below 1.
+    Raises `ValueError` for a missing column, a team without a row, a limit below 1, and other than four speeds.
 
     >>> tracking = client.tracking(game_id)
-    >>> axes = sideline.plot.loads(tracking.loads(), players=tracking.players)
+    >>> axes = sideline.plot.loads(tracking.loads(), players=tracking.players, bands=(2, 4, 5.5, 7))
     >>> axes.get_xlabel()
     'distance (m)'
     """
     columns = Columns(loads, "tracking_loads", ["player_id", *BANDS])
     if limit < 1:
         raise ValueError(f"limit is {limit}; it must be at least 1")
+    names = _band_names(bands)
     if team_id is not None:
         teams = columns.numbers("team_id")
         columns = columns.only(teams == chosen_id("team", team_id, teams, {}))
@@ -67,7 +73,7 @@ def loads(
     ids, sums = ids[order], sums[order]
     labels, shares = columns.player_names(players), _seen_shares(columns)
     shades, start = colormaps["viridis_r"](np.linspace(0.05, 0.95, len(BANDS))), np.zeros(len(ids))
-    for number, name in enumerate(("lowest band", "second", "third", "fourth", "highest band")):
+    for number, name in enumerate(names):
         width = sums[:, number]
         ax.barh(np.arange(len(ids)), width, left=start, **{"color": shades[number], "label": name, **options})
         start = start + width
@@ -83,6 +89,14 @@ def loads(
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(loc="lower right", fontsize=7, frameon=False)
     return fit(ax)
+
+
+def _band_names(bands: Sequence[float] | None) -> Sequence[str]:
+    if bands is None:
+        return "lowest band", "second", "third", "fourth", "highest band"
+    speeds = band_speeds(bands)
+    middle = [f"{low:g} to {high:g}" for low, high in pairwise(speeds)]
+    return f"below {speeds[0]:g} m/s", *middle, f"above {speeds[-1]:g}"
 
 
 def _seen_shares(columns: Columns) -> dict[float, float]:
