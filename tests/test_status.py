@@ -332,6 +332,22 @@ def test_what_was_never_requested_is_not_missing(tmp_path: Path, name: str) -> N
     assert {row["table"] for row in rows} > {"games", "shots"}
 
 
+@pytest.mark.parametrize("is_late", [False, True], ids=["before the range", "after the range"])
+def test_a_game_whose_event_is_of_the_range_has_its_row_whenever_it_was_to_begin(tmp_path: Path, is_late: bool) -> None:
+    with Service(**SIZE) as service, sideline.Client(**service.client_options()) as client:
+        game = next(event for event in service.season.games if event.sessions)
+        game.tipoff = game.start + (600_000 if is_late else -600_000)
+        begin, end = (game.start - 86_400_000, game.start + 1) if is_late else (game.start - 1, service.season.now)
+        archive = sideline.Archive(tmp_path / "season", client)
+        report = archive.sync(start=begin, end=end, tables=["games", "shots"], progress=False)
+        assert report.complete
+        assert game.id in archive.scan("games").collect()["game_id"]
+        verdicts = [row["status"] for row in archive.status(correction_window=timedelta(0)).to_dicts() if row["game_id"] == game.id]
+        assert {*verdicts} <= {"available", "provisional"}
+        others = {event.id for event in service.season.games if not begin <= event.tipoff <= end} - {game.id}
+        assert not others & {*archive.scan("games").collect()["game_id"]}
+
+
 def test_a_played_game_of_which_only_the_schedule_is_stored_is_available(tmp_path: Path, second: Service) -> None:
     archive = sideline.Archive(tmp_path / "season", sideline.Client(**second.client_options()))
     archive.sync(start=NOW - timedelta(days=90), end=NOW + timedelta(days=20), tables=["games"], progress=False)

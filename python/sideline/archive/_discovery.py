@@ -3,8 +3,9 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
-from itertools import islice
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from .._client import elements_of, options_of, refusal_of
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 Request = tuple[Unit, Callable[[], Payload], str]
 """A unit, the call that requests it, and the key of the list in its body; without a key the body is an event."""
+
+_EARLIEST, _LATEST = (time.replace(tzinfo=UTC) for time in (datetime(1970, 1, 1), datetime.max))
+_DAY = timedelta(days=1)
 
 _BATCH_SIZE = 128
 """Entries of a list that are Python objects at once, before settled ones are dropped."""
@@ -74,6 +78,8 @@ class Discovery:
         self._selected_teams: frozenset[int] | None = None
         """The teams whose games are wanted; `None`: all."""
         self._were_teams_requested = False
+        self._games_without_entry: dict[str, datetime] = {}
+        """The games near the ends of the range that the schedule lacks, and when their events start."""
 
     @property
     def clock(self) -> datetime:
@@ -137,8 +143,13 @@ class Discovery:
         # After the events: a game that none of them is needs a request of its own. Both would take twice the memory.
         if self._settled_entries is not None:
             self._settled_entries.forget_units()
+        self._games_without_entry = {
+            event.id: event.starts_at
+            for event in self.events.values()
+            if event.is_game and event.starts_at is not None and not first + _DAY < event.starts_at < last - _DAY
+        }
         for unit, payload, _ in schedules:
-            self._note(unit, payload, self._read_schedule(unit, payload))
+            self._note(unit, payload, chain(self._read_schedule(unit, payload), self._read_around(first, last)))
         if not self._were_teams_requested and any(outcome.error for outcome in self.outcomes):
             # The list of teams says whether such a team exists.
             self._read_teams()
@@ -173,11 +184,26 @@ class Discovery:
         for position, part in _batches(elements):
             listing = _listing.games(part, _origin_of(payload, unit), position)
             listing.is_empty = not listing.games
+            for game in listing.games:
+                self._games_without_entry.pop(game.id, None)
             if self._settled_entries is not None:
                 listing.games = self._settled_entries.drop_settled_games(listing.games, self.events, self.clock)
                 trim()
             listing.games = [self._compare(game) for game in listing.games]
             yield listing
+
+    def _read_around(self, *edges: datetime) -> Iterator[Listing]:
+        """Yield games that were to begin outside the range, before or after it, and whose events are of it."""
+        for edge in edges:
+            first, last = edge - min(_DAY, edge - _EARLIEST), edge + min(_DAY, _LATEST - edge)
+            unit = Unit("schedule", "all", start=first, end=last)
+            wanted_ids = {game_id for game_id, at in self._games_without_entry.items() if first <= at <= last}
+            call = partial(self._client.schedule, first, last, timeout=self._timeout)
+            for _, payload, elements in self._request([(unit, call, "games")] if wanted_ids else []):
+                for _, part in _batches(elements):
+                    listing = _listing.games(part, _origin_of(payload, unit))
+                    games = [self._compare(game) for game in listing.games if game.id in wanted_ids]
+                    yield Listing(games=games, is_empty=True)
 
     def _compare(self, game: Game) -> Game:
         """Record a game of the schedule, the last of several entries, which have a problem if they differ."""
