@@ -181,6 +181,23 @@ def test_the_morning_report_has_loads_and_shots_with_their_coverage(archive: sid
     assert "Loads and shot quality" not in without_positions.report().html
 
 
+def test_the_morning_report_names_players_without_a_roster_and_has_no_table_without_rows(tmp_path: Path, client: sideline.Client) -> None:
+    season = sideline.Archive(tmp_path / "season", client)
+    practice = (
+        client.team_events(client.teams().table()["team_id"][0], "2026-10-01", "2027-03-01")
+        .to_polars("events")
+        .filter(is_practice_event=True)
+        .row(0, named=True)
+    )
+    span = {"start": practice["started_at"] - timedelta(minutes=1), "end": practice["started_at"] + timedelta(minutes=1)}
+    season.sync(team_ids=[practice["team_id"]], **span, tables=["locations", "shots", "box_score", "sessions"]).raise_if_incomplete()
+    [section] = re.findall(r"<h2>Loads and shot quality</h2>.*?</section>", season.report().html, re.DOTALL)
+    lines = season.scan("box_score").collect().filter(~pl.col("is_team_total"))
+    names = {f"{row['first_name']} {row['last_name']}" for row in lines.to_dicts()}
+    assert {*re.findall(r'<th scope="row">(.*?)</th>', section)} <= names
+    assert "Shots by openness" not in section
+
+
 def test_answers_of_a_moved_game_keep_the_positions_that_could_not_be_read_again(tmp_path: Path) -> None:
     """The stored positions are in the month in which the game was."""
     now = datetime(2027, 3, 5, 12, tzinfo=UTC)

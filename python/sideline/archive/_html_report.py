@@ -522,15 +522,11 @@ def _last_night(facts: Facts) -> list[Section]:
         for row in facts.shots
     ]
     heads = ("player", "metres", "minutes tracked", "peak m/s", "seen")
-    return [
-        {
-            "title": "Loads and shot quality",
-            "tables": [
-                _table("Loads, the farthest first", heads, loads, len(facts.loads)),
-                _table("Shots by openness", ("team", "openness", "shots", "eFG", "with a known defender"), shots),
-            ],
-        }
-    ]
+    tables = [_table("Loads, the farthest first", heads, loads, len(facts.loads))]
+    if shots:
+        heads = ("team", "openness", "shots", "eFG", "with a known defender")
+        tables.append(_table("Shots by openness", heads, shots))
+    return [{"title": "Loads and shot quality", "tables": tables}]
 
 
 def _requests(facts: Facts) -> Section:

@@ -38,7 +38,7 @@ def loads_and_shots(archive: "Archive") -> tuple[list[dict[str, Any]], list[dict
     of_night = pl.col("session_id").is_in(night)
     loads = scan(store_of(archive), "tracking_loads").filter(of_night).collect()
     shots = scan(store_of(archive), "tracking_defenders").filter(of_night).collect()
-    return _loads(pl, loads, _names(archive, pl)), _shots(pl, shots)
+    return _loads(pl, loads, _names(archive, pl, of_night)), _shots(pl, shots)
 
 
 def games_of_the_night(archive: "Archive") -> list[dict[str, Any]]:
@@ -80,12 +80,13 @@ def _result(pl: Any, lines: Any, game: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _names(archive: "Archive", pl: Any) -> "polars.DataFrame":
-    name = pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True)
-    names: polars.DataFrame = (
-        scan(store_of(archive), "players").select("player_id", player=name).collect().unique("player_id")
-    )
-    return names
+def _names(archive: "Archive", pl: Any, of_night: Any) -> "polars.DataFrame":
+    """Return the name of each player: that of a roster, or else of a box score of the night."""
+    of_player = (pl.col("player_id"), pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True))
+    rosters = scan(store_of(archive), "players").select(*of_player)
+    lines = scan(store_of(archive), "box_score").filter(of_night, ~pl.col("is_team_total")).select(*of_player)
+    names: polars.DataFrame = pl.concat([rosters.collect(), lines.collect()]).rename({"first_name": "player"})
+    return names.filter(pl.col("player") != "").unique("player_id", keep="first", maintain_order=True)
 
 
 def _loads(pl: Any, loads: "polars.DataFrame", names: "polars.DataFrame") -> list[dict[str, Any]]:
