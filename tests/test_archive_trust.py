@@ -1225,6 +1225,52 @@ def test_a_damaged_log_is_an_error_that_names_the_remedy(archive: sideline.Archi
 
 
 @pytest.mark.usefixtures("synced_season")
+def test_a_lost_last_commit_is_an_error_until_a_rebuild(archive: sideline.Archive, league: Service, tmp_path: Path) -> None:
+    """Nothing in the log says that there was one, and the rows of the last sync would be gone."""
+    league.change.add_game()
+    sync(archive)
+    sorted((tmp_path / "season" / "shots" / "_delta_log").glob("*.json"))[-1].unlink()
+    sync(archive, tables=["teams"])
+    league.change.add_game()
+    fresh = sideline.Archive(tmp_path / "season", archive._client)
+    for read in (fresh.to_arrow, fresh.scan, lambda name: fresh.sql(f"from {name}"), lambda _: fresh.info(), lambda _: sync(fresh)):
+        with pytest.raises(sideline.DecodeError, match=r"the log of .*shots is damaged \(its last commits are missing\): .*archive.rebuild\('shots'\)"):
+            read("shots")
+    shutil.rmtree(tmp_path / "season" / "shots")
+    fresh.rebuild("shots")
+    assert sideline.Archive(tmp_path / "season").to_arrow("shots").num_rows == fresh.info().rows["shots"]
+    assert sync(fresh).complete
+    fresh.compact()
+    fresh.vacuum()
+    assert untrue(sideline.Archive(tmp_path / "season"), league) == {}
+
+
+@pytest.mark.usefixtures("synced_season")
+def test_lost_corrections_are_an_error_until_they_are_restored(archive: sideline.Archive, league: Service, tmp_path: Path) -> None:
+    assert archive.corrections().num_rows == 0
+    for _ in range(2):
+        league.change.correct_stat()
+    assert sync(archive, correction_window=None).corrections.num_rows
+    corrections = archive.corrections().to_dicts()
+    shutil.move(tmp_path / "season" / "corrections", tmp_path / "copy")
+    fresh = sideline.Archive(tmp_path / "season", archive._client)
+    for read in (
+        fresh.corrections,
+        lambda: fresh.to_arrow("corrections"),
+        lambda: fresh.sql("from corrections"),
+        fresh.info,
+        fresh.report,
+        lambda: sync(fresh),
+    ):
+        with pytest.raises(FileNotFoundError, match="has no corrections, though rows of it were stored: restore corrections from a copy"):
+            read()
+    fresh.rebuild("shots")
+    shutil.copytree(tmp_path / "copy", tmp_path / "season" / "corrections")
+    assert sync(fresh).complete
+    assert fresh.corrections().to_dicts() == corrections != []
+
+
+@pytest.mark.usefixtures("synced_season")
 def test_an_entry_of_a_log_that_another_process_removes_meanwhile_is_no_loss(archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     rows_before = archive.to_arrow("shots").num_rows
     names_of = os.listdir

@@ -488,8 +488,9 @@ class Archive:
         _read.require(self._store)
         rows = _read.coverage(self._store)
         games = [row for row in rows if row["operation"] == "game" and row["body_id"] is not None]
-        counts = {name: table.count() for name in (*TABLES, *ANSWERS) if (table := self._store.open(name)) is not None}
-        corrections = self._store.open("corrections")
+        tables = _read.open_tables(self._store, (*TABLES, *ANSWERS, "corrections"))
+        counts = {name: table.count() for name, table in tables.items() if table is not None}
+        corrections = counts.pop("corrections", 0)
         columns = public_schema("coverage").names
         return ArchiveInfo(
             root=self._store.root,
@@ -499,7 +500,7 @@ class Archive:
             holes=[{name: row[name] for name in columns} for row in rows if is_hole(row)],
             unfinished=sum(not row["final"] for row in games),
             fetched_at=max((row["fetched_at"] for row in rows if row["fetched_at"]), default=None),
-            corrections=corrections.count() if corrections else 0,
+            corrections=corrections,
         )
 
     @names_damage

@@ -186,7 +186,7 @@ def try_commit(
     if store.logs is not None and store.logs.has(table):
         actions = [*map(_addition, new_files), *(_removal(file, has_same_rows=has_same_rows) for file in old_files)]
         try:
-            return store.logs.commit(table, name, text_of_commit("WRITE", store.commit_metadata, actions))
+            return store.logs.commit(table, name, text_of_commit("WRITE", store.commit_metadata(name), actions))
         except library("obstore", "bucket").exceptions.BaseError as error:
             raise store.error_of_write(table, error) from None
     deltalake: Any = library("deltalake", "archive")
@@ -202,7 +202,7 @@ def try_commit(
             "append",
             table.schema(),
             table.metadata().partition_columns or None,
-            commit_properties=store.commit_properties(max_commit_retries=0),
+            commit_properties=store.commit_properties(name, max_commit_retries=0),
         )
     except deltalake.exceptions.CommitFailedError:
         return False

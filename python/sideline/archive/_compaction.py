@@ -140,7 +140,7 @@ def _compact(store: Store, table: "DeltaTable", name: str, month: str | None, si
             # Concurrent tasks would hold several files in memory.
             max_concurrent_tasks=1,
             writer_properties=store.writer_properties(name),
-            commit_properties=store.commit_properties(),
+            commit_properties=store.commit_properties(name),
         )
     except deltalake.exceptions.CommitFailedError:
         raise
@@ -207,7 +207,7 @@ def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:
                     dry_run=False,
                     enforce_retention_duration=False,
                     full=retain >= _MIN_FULL_VACUUM,
-                    commit_properties=store.commit_properties(),
+                    commit_properties=store.commit_properties(name),
                 )
             except (deltalake.exceptions.DeltaError, OSError) as error:
                 raise store.error_of_write(table, error) from None

@@ -12,7 +12,7 @@ from . import _arrow
 from ._plan import ANSWERS, GAME_OPERATIONS, NO_MONTH, RESOURCES, SESSION_OPERATIONS, TABLES, Unit, event_of
 from ._schemas import MONTH, internal_schemas, public_schema
 from ._store import Store, name_of
-from ._store_errors import find_damage, is_from_a_reader, remedy
+from ._store_errors import find_damage, is_from_a_reader, recorded_versions, remedy
 
 if TYPE_CHECKING:
     import polars
@@ -75,18 +75,22 @@ def _error_of_loss(store: Store, name: str) -> FileNotFoundError:
 
 
 def check_missing(store: Store, names: Iterable[str]) -> "dict[str, DeltaTable]":
-    """Raise `FileNotFoundError` if one of the missing tables was lost: the first body of an operation makes all of its.
+    """Raise `FileNotFoundError` if one of the missing tables was lost: the first body of an operation makes all of its,
+    and the account records that there are corrections.
 
     Returns those that another process has made meanwhile.
     """
     pl: Any = library("polars", "archive")
-    units = columns_of(store, "coverage", ("operation", "sequence")).filter(pl.col("sequence") > 0)
-    operations = units["operation"].unique().to_list()
-    all_names = {name for operation in operations for name in ("raw", *RESOURCES[operation].tables)}
-    if store.has("tracking_sources"):
-        all_names |= {*ANSWERS}
+    wanted_names = {*names}
+    all_names = {*recorded_versions(store.root)} if store.is_local else set()
+    if wanted_names != {"corrections"}:
+        units = columns_of(store, "coverage", ("operation", "sequence")).filter(pl.col("sequence") > 0)
+        operations = units["operation"].unique().to_list()
+        all_names |= {name for operation in operations for name in ("raw", *RESOURCES[operation].tables)}
+        if store.has("tracking_sources"):
+            all_names |= {*ANSWERS}
     tables = {}
-    for name in sorted(all_names.intersection(names)):
+    for name in sorted(all_names & wanted_names):
         if (table := store.open_checked(name)) is None:
             raise _error_of_loss(store, name)
         tables[name] = table

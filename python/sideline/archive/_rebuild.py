@@ -16,7 +16,7 @@ from ._plan import RESOURCES, Unit, is_list, unit_of
 from ._raw import UNDECODABLE, WITHDRAWN
 from ._read import bodies, columns_of, conform, coverage, require, unit_of_body
 from ._rosters import history
-from ._schemas import MONTH, in_month
+from ._schemas import MONTH, in_month, internal_schemas
 from ._store import Store, listed_files, now
 from ._writer import Context, Row, write_outcomes
 
@@ -42,6 +42,10 @@ def rebuild(store: Store, name: str) -> None:
         if _try_rebuild(store, table, name, schema, last=attempt == _MAX_ATTEMPTS - 1):
             break
         store.wait(attempt)
+    if store.is_local:
+        # The versions of a new log are lower than those that the last commit of `coverage` has recorded.
+        store.rebuilt.add(name)
+        store.replace("coverage", lambda: _arrow.empty(internal_schemas()["coverage"]), "false")
     _read_undecodable(store, name)
 
 

@@ -316,8 +316,9 @@ class Ledger:
         self._table = store.open_checked("coverage")
         if self._table is None and self.raw is not None:
             require(store)
-        elif self._table is not None and self.raw is None:
-            check_missing(store, ["raw"])
+        elif self._table is not None:
+            lacks_corrections = store.is_local and not store.has("corrections")
+            check_missing(store, ["raw"] * (self.raw is None) + ["corrections"] * lacks_corrections)
         self._settled_entries: Settled | None = None
         self._by_month: dict[str, set[str]] = {}
         self._add(() if self._table is None else store.select(self._table, months=[NO_MONTH]))

@@ -1,5 +1,6 @@
 """Opens and creates Delta tables in a folder or an object store, and replaces rows in one transaction."""
 
+import json
 import os
 import random
 import re
@@ -20,10 +21,20 @@ from . import _arrow
 from ._file_bounds import configuration
 from ._log_copy import CHECKPOINT_INTERVAL, LogCopy, UnusualLog, text_of_creation
 from ._memory import load_deltalake, trim
+from ._plan import TABLES
 from ._schemas import MONTH, comments_of, in_month, internal_schemas, with_comments
 from ._settings import Settings
 from ._storage_options import Options, has_conditional_puts, open_bucket
-from ._store_errors import check_files, check_log, error_of_log, translate_error
+from ._store_errors import (
+    VERSIONS,
+    check_files,
+    check_last_commits,
+    check_log,
+    error_of_log,
+    newest_version,
+    recorded_versions,
+    translate_error,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -164,6 +175,8 @@ class Store:
         """The number of this writer's last lease, which its commits record; it refuses nothing."""
         self.written: set[str] = set()
         """The names of the tables that this object has written since they were last compacted."""
+        self.rebuilt: set[str] = set()
+        """The names of the tables that this object has rebuilt, whose logs may be new."""
         self._tables: dict[str, DeltaTable] = {}
         """Opened tables that no thread uses now."""
         self._files: dict[tuple[str, ...], dict[str, pyarrow.Table]] = {}
@@ -248,7 +261,9 @@ class Store:
         return delta_table
 
     def open_checked(self, name: str) -> "DeltaTable | None":
-        """Return the table for reading; raises `DecodeError` if one of its files is damaged."""
+        """Return the table for reading; raises `DecodeError` if one of its files is damaged, or its log was cut."""
+        if self.is_local:
+            check_last_commits(self.root, name)
         table = self.reopen(name)
         if table is not None and self.is_local:
             check_files(self.root, name, table)
@@ -481,7 +496,7 @@ class Store:
                 target,
                 rows,
                 writer_properties=self.writer_properties(name),
-                commit_properties=self.commit_properties(),
+                commit_properties=self.commit_properties(name),
                 **options,
             )
         except deltalake.exceptions.CommitFailedError:
@@ -509,15 +524,24 @@ class Store:
             column_properties={"body": body},
         )
 
-    def commit_properties(self, **options: Any) -> Any:
-        """Return the metadata of a commit: the version of sideline, and the number of the last lease."""
+    def commit_properties(self, name: str, **options: Any) -> Any:
+        """Return the metadata of a commit of a table as deltalake takes it."""
         deltalake: Any = library("deltalake", "archive")
-        return deltalake.CommitProperties(custom_metadata=self.commit_metadata, **options)
+        return deltalake.CommitProperties(custom_metadata=self.commit_metadata(name), **options)
 
-    @property
-    def commit_metadata(self) -> dict[str, str]:
-        """What each commit says of its writer."""
-        return {"sideline": __version__, **({} if self.fence is None else {"lease": str(self.fence)})}
+    def commit_metadata(self, name: str) -> dict[str, str]:
+        """Return what a commit of a table says: the version of sideline, the number of the last lease, and that of
+        `coverage` in a folder the versions of the other tables."""
+        metadata = {"sideline": __version__, **({} if self.fence is None else {"lease": str(self.fence)})}
+        if self.is_local and name == "coverage":
+            before = recorded_versions(self.root)
+            versions = {
+                table: newest if table in self.rebuilt else max(newest, before.get(table, -1))
+                for table in (*TABLES, "corrections")
+                for newest in [newest_version(self.root, table)]
+            }
+            metadata[VERSIONS] = json.dumps({table: version for table, version in versions.items() if version >= 0})
+        return metadata
 
     def error_of_write(self, table: "DeltaTable", error: Exception) -> Exception:
         """Return the error to raise when a table could not be changed."""

@@ -1,6 +1,7 @@
 """Explains missing credentials, damaged files and full disks."""
 
 import errno
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -38,6 +39,10 @@ _REFUSED_PATTERN = re.compile(r"Could not create local directory.*?\bcode: (\d+)
 _READERS = ("pyarrow", "polars", "deltalake", "_internal", "duckdb", "_duckdb", "pyo3_runtime")
 """The modules of exceptions of libraries that read Parquet."""
 _BATCH_SIZE = 1024
+
+VERSIONS = "versions"
+"""What a commit of `coverage` in a folder says of the other logs, which may lose their last commits without a trace."""
+
 _COLOUR_PATTERN = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -104,6 +109,37 @@ def check_log(root: str, name: str) -> bool:
             if entry.endswith(".json") and not os.stat(folder / entry).st_size:
                 raise error_of_log(root, name, f"{entry} is empty")
     return True
+
+
+def recorded_versions(root: str) -> dict[str, int]:
+    """Return the version of the log of each table in a folder by the last commit of `coverage`, if there is one."""
+    folder = Path(root, "coverage", LOG)
+    if (version := newest_version(root, "coverage")) < 0 or not (commit := folder / f"{version:020}.json").exists():
+        return {}
+    with commit.open(encoding="utf-8") as lines:
+        info = next((line for line in lines if line.startswith('{"commitInfo"')), "{}")
+    try:
+        versions: dict[str, int] = json.loads(json.loads(info).get("commitInfo", {}).get(VERSIONS, "{}"))
+    except ValueError as error:
+        raise error_of_log(root, "coverage", error) from None
+    return versions
+
+
+def newest_version(root: str, name: str) -> int:
+    """Return the last version in the log of a table in a folder, or -1."""
+    try:
+        entries = os.listdir(Path(root, name, LOG))
+    except (FileNotFoundError, NotADirectoryError):
+        return -1
+    return max((int(entry[:20]) for entry in entries if entry[:20].isdigit()), default=-1)
+
+
+def check_last_commits(root: str, name: str) -> None:
+    """Raise `DecodeError` if the log of a table in a folder ends before the version that `coverage` has recorded."""
+    # A commit by another process after this is a later version.
+    recorded_version = recorded_versions(root).get(name, -1) if name in TABLES else -1
+    if -1 < newest_version(root, name) < recorded_version:
+        raise error_of_log(root, name, "its last commits are missing")
 
 
 def error_of_log(root: str, name: str, reason: object) -> DecodeError:

@@ -18,6 +18,7 @@ from ._read import check_missing
 from ._schemas import MONTH, in_month
 from ._settings import Settings
 from ._store import Store, is_in
+from ._store_errors import check_last_commits
 
 if TYPE_CHECKING:
     import pyarrow
@@ -48,8 +49,10 @@ def write_rows(
 
     def write(name: str) -> None:
         rows, table = _NewRows(store, name, outcomes_of[name]), (tables_before or {}).get(name)
-        if store.is_local and not store.has(name):
-            check_missing(store, [name])
+        if store.is_local:
+            check_last_commits(store.root, name)
+            if not store.has(name):
+                check_missing(store, [name])
         if not has_rows and name != "players":
             if not any(outcome.counts.get(name) for outcome, _ in outcomes_of[name]):
                 # A table without rows is not one that was lost.
