@@ -1195,6 +1195,24 @@ def test_bodies_from_an_earlier_copy_do_not_hide_a_correction(archive: sideline.
 
 
 @pytest.mark.usefixtures("synced_season")
+def test_nothing_is_decoded_again_without_the_last_bodies(archive: sideline.Archive, league: Service, tmp_path: Path) -> None:
+    """A rebuild would leave out their rows, and an earlier state would have them."""
+    before = datetime.now(UTC)
+    league.change.add_game()
+    sync(archive)
+    rows_before = archive.to_arrow("shots").num_rows
+    sorted((tmp_path / "season" / "raw" / "_delta_log").glob("*.json"))[-1].unlink()
+    fresh = sideline.Archive(tmp_path / "season", archive._client)
+    for read in (lambda: fresh.rebuild("shots"), lambda: fresh.as_of(before).scan("shots")):
+        with pytest.raises(sideline.DecodeError, match="has lost bodies of shots/.*: restore it from a copy"):
+            read()
+    assert fresh.to_arrow("shots").num_rows == rows_before
+    assert sync(fresh).complete
+    fresh.rebuild("shots")
+    assert untrue(fresh, league) == {}
+
+
+@pytest.mark.usefixtures("synced_season")
 @pytest.mark.parametrize("damage", ["an empty commit", "an empty last commit", "a cut commit", "a lost commit"])
 @pytest.mark.parametrize("table", ["shots", "coverage"])
 def test_a_damaged_log_is_an_error_that_names_the_remedy(archive: sideline.Archive, league: Service, tmp_path: Path, table: str, damage: str) -> None:

@@ -8,7 +8,7 @@ from .._client import ArchiveTable
 from .._rows import library
 from ._decode import decode_tables
 from ._plan import RESOURCES, TABLES
-from ._read import bodies, check_name, conform, names_damage, scan, unit_of_body, with_public_types
+from ._read import bodies, check_bodies, check_name, conform, names_damage, scan, unit_of_body, with_public_types
 from ._rosters import history
 from ._schemas import public_schema
 from ._store import Store
@@ -41,6 +41,7 @@ class AsOf:
             return scan(self._store, name).filter(pl.col("seen_at") <= self.when)
         if name not in TABLES:
             raise ValueError(f"{name} describes only the current archive; tables with a past: {', '.join(TABLES)}")
+        check_bodies(self._store, name)
         frame = scan(self._store, name)
         changed_ids, sequences = self._changed_bodies(name)
         if not changed_ids:

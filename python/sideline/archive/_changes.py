@@ -15,16 +15,14 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._rows import library
-from ..errors import DecodeError
 from . import _arrow, _commits, _corrections
 from ._decode import decode_tables, decode_together, empty_tables
 from ._memory import returned_blocks
 from ._plan import RESOURCES, TABLES, Unit
-from ._read import bodies, conform, names_damage, to_views, unit_of_body
+from ._read import bodies, conform, error_of_lost_bodies, names_damage, to_views, unit_of_body
 from ._rosters import history
 from ._schemas import CHANGE, MONTH, public_schema
 from ._store import Store
-from ._store_errors import remedy
 
 if TYPE_CHECKING:
     import pyarrow
@@ -218,18 +216,13 @@ def _together(
         # The body of a unit whose event moved since is in the month that it had.
         rows = list(bodies(store, entries=entries))
     if len(rows) < len(names):
-        raise _error_of_lost_bodies(store, names)
+        raise error_of_lost_bodies(store, names)
     units = [unit_of_body(row) for row in rows]
     none = empty_tables(units[0])
     # A withdrawn unit has no body.
     decodable = [(unit, row["body"]) for unit, row in zip(units, rows, strict=True) if row["body"] is not None]
     new = {name: decode_together(name, decodable) for name in tables} if decodable else none
     return ChangedUnits(units, none, new)
-
-
-def _error_of_lost_bodies(store: Store, names: Sequence[str]) -> DecodeError:
-    more = f" or the {len(names) - 1} units after it" if len(names) > 1 else ""
-    return DecodeError(f"{store.root} has lost bodies of {names[0]}{more}: {remedy('raw')}")
 
 
 def _one_by_one(
@@ -250,7 +243,7 @@ def _one_by_one(
             rows["players"] = history(store, [unit.name], row["sequence"])
         rows_of_body[row["unit"], row["sequence"]] = rows
     if len(rows_of_body) < len(entries):
-        raise _error_of_lost_bodies(store, names)
+        raise error_of_lost_bodies(store, names)
     for name in names:
         none = empty_tables(units[name])
         old, new = (rows_of_body.get((name, state.get(name, 0)), none) for state in states)

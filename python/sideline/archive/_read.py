@@ -1,7 +1,7 @@
 """Reads the archive. No client is needed."""
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -72,6 +72,24 @@ def require(store: Store) -> None:
 
 def _error_of_loss(store: Store, name: str) -> FileNotFoundError:
     return FileNotFoundError(f"{store.root} has no {name}, though rows of it were stored: {remedy(name)}")
+
+
+def error_of_lost_bodies(store: Store, names: Sequence[str]) -> DecodeError:
+    """Return the error to raise where bodies that `coverage` accounts for are missing."""
+    more = f" or the {len(names) - 1} units after it" if len(names) > 1 else ""
+    return DecodeError(f"{store.root} has lost bodies of {names[0]}{more}: {remedy('raw')}")
+
+
+def check_bodies(store: Store, table: str) -> None:
+    """Raise `DecodeError` if `raw` lacks the last body of a unit with rows in a table."""
+    pl: Any = library("polars", "archive")
+    operations = {operation for operation, resource in RESOURCES.items() if table in resource.tables}
+    # In this order: a sync stores bodies before it accounts for them.
+    units = columns_of(store, "coverage", ("unit", "operation", "sequence"))
+    last = columns_of(store, "raw", ("unit", "sequence")).group_by("unit").agg(pl.col("sequence").max().alias("last"))
+    units = units.filter(pl.col("operation").is_in(operations)).join(last, on="unit", how="left")
+    if names := sorted(units.filter(pl.col("sequence") > pl.col("last").fill_null(0))["unit"]):
+        raise error_of_lost_bodies(store, names)
 
 
 def check_missing(store: Store, names: Iterable[str]) -> "dict[str, DeltaTable]":

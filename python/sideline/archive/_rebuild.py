@@ -14,7 +14,7 @@ from ._ledger import remove_holes
 from ._listing import Origin, event
 from ._plan import RESOURCES, Unit, is_list, unit_of
 from ._raw import UNDECODABLE, WITHDRAWN
-from ._read import bodies, columns_of, conform, coverage, require, unit_of_body
+from ._read import bodies, check_bodies, columns_of, conform, coverage, require, unit_of_body
 from ._rosters import history
 from ._schemas import MONTH, in_month, internal_schemas
 from ._store import Store, listed_files, now
@@ -36,6 +36,7 @@ def rebuild(store: Store, name: str) -> None:
     require(store)
     # Without the archive's own record no table is right.
     store.keep(store.open_checked("coverage"))
+    check_bodies(store, name)
     schema = _schema(store, name)
     for attempt in range(_MAX_ATTEMPTS):
         table = store.open_or_create(name, schema)
