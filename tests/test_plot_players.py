@@ -68,6 +68,12 @@ def test_an_assist_without_a_make_is_counted_and_a_make_has_one_assist() -> None
     assert ax.get_xlabel().endswith("; 2 without a made field goal, left out")
 
 
+def test_a_session_that_is_there_twice_is_refused_though_its_rows_have_no_position() -> None:
+    rows = play(0, ("make", 1, 5.0), ("AST", 2, 5.0))
+    with pytest.raises(ValueError, match="possession_events has session S twice: pass each session once"):
+        draw([*rows, *rows])
+
+
 def test_rare_pairs_are_left_out_and_counted() -> None:
     rows = [*play(0, ("make", 1, 5.0), ("AST", 2, 5.0)), *play(1, ("make", 1, 6.0), ("AST", 2, 6.0)), *play(2, ("make", 3, 7.0), ("AST", 1, 7.0))]
     ax = draw(rows, min_count=2)

@@ -54,6 +54,9 @@ def assist_network(
         raise ValueError(f"min_count is {min_count}; it must be at least 1")
     columns = Columns(possession_events, "possession_events", REQUIRED)
     columns.check_once("possession_events", ("team_id", "possession", "position"))
+    # Rows may lack their position.
+    is_assist = np.array(columns.texts("possession_type")) == "AST"
+    columns.only(is_assist).check_once("possession_events", ("team_id", "possession", "player_id", "timestamp"))
     labels = columns.team_names(teams)
     columns = _select_team(columns, select_id("team", team, team_id), labels)
     present = teams_of(columns.numbers("team_id"))

@@ -55,7 +55,8 @@ class Columns:
         No key distinguishes shots for certain: those of one part, such as a body, stay.
         """
         known_rows: dict[tuple[Any, ...], int] = {}
-        numbers = np.repeat(np.arange(len(self.parts)), list(map(len, self.parts)))
+        counts = [len(part) for part in self.parts] if self.masks is None else [int(mask.sum()) for mask in self.masks]
+        numbers = np.repeat(np.arange(len(self.parts)), counts)
         columns = [self.texts(name) for name in ("session_id", *keys)]
         for number, row in zip(numbers.tolist(), zip(*columns, strict=True), strict=True):
             if None not in row and (table != "shots" or known_rows.get(row) != number) and row in known_rows:
