@@ -682,6 +682,7 @@ def test_the_result_says_which_rules_ran_and_what_the_others_miss(client: sideli
     for text in (str(result), result._repr_html_()):
         assert "2 rules ran: team_is_sum_of_players, points_from_makes." in text
         assert "29 did not, for want of" in text
+    assert max(map(len, str(result).splitlines()[2:])) <= 80
 
 
 def test_the_result_counts_the_violations_of_each_rule(game_copy: Game) -> None:

@@ -1,6 +1,7 @@
 """The result of an audit: the table `violations`, and the rules that were checked."""
 
 import json
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ..._client import table_from_arrow
@@ -8,6 +9,9 @@ from ..._core import Table, _own_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+_MAX_WIDTH = 80
+"""Characters of a line of the summary, as those of tables."""
 
 
 class RuleRun(NamedTuple):
@@ -54,20 +58,20 @@ class Violations(Table):
         return f"<sideline.audit: {rows}, {ran} of {len(self.rules)} rules run>"
 
     def __str__(self) -> str:
-        return f"{super().__str__()}\n{self._summary()}"
+        return "\n".join([super().__str__(), *(fill(sentence, _MAX_WIDTH) for sentence in self._summary())])
 
     def _repr_html_(self) -> str:
         from ..._rows import notebook_html, table_part
 
-        return notebook_html(table_part(self), {"notes": [self._summary()]})
+        return notebook_html(table_part(self), {"notes": [" ".join(self._summary())]})
 
-    def _summary(self) -> str:
+    def _summary(self) -> list[str]:
         ran = [run.rule for run in self.rules if run.is_run]
         missing = sorted({table for run in self.rules for table in run.missing})
-        text = f"{len(ran)} rules ran: {', '.join(ran) or 'none'}."
+        sentences = [f"{len(ran)} rules ran: {', '.join(ran) or 'none'}."]
         if missing:
-            text += f" {len(self.rules) - len(ran)} did not, for want of {', '.join(missing)}."
-        return text
+            sentences.append(f"{len(self.rules) - len(ran)} did not, for want of {', '.join(missing)}.")
+        return sentences
 
 
 def table_of(rows: "Iterable[Mapping[str, Any]]") -> Table:
