@@ -217,7 +217,8 @@ def test_every_kind_of_table_gives_the_same() -> None:
     assert metrics.on_off([events, possessions]).equals(expected)
     assert metrics.on_off(possessions.to_arrow(), events.to_polars().lazy()).equals(expected)
     factors = metrics.four_factors(STATS, POSSESSIONS)
-    for box in (STATS.table("player_stats"), STATS.table("box_score"), STATS.to_arrow("box_score"), [STATS]):
+    series = pl.from_arrow(STATS.table("box_score"))
+    for box in (STATS.table("player_stats"), STATS.table("box_score"), STATS.to_arrow("box_score"), [STATS], series, [series]):
         assert metrics.four_factors(box, possessions).equals(factors)
 
 

@@ -196,6 +196,9 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
         accepted_types = "a payload, a Table, a polars frame, an Arrow table or a list of them"
         raise TypeError(f"{argument} is {accepted_types}, not {kind}")
     frame = polars.DataFrame(source)
+    if isinstance(source, polars.Series) and source.dtype == polars.Struct:
+        # That is what `polars.from_arrow` makes of a `Table`.
+        frame = source.struct.unnest()
     missing = {name: [column for column in columns if column not in frame.columns] for name, columns in tables.items()}
     name = getattr(source, "name", None) if type(source).__module__ == "sideline" else None
     if name not in SCHEMAS:
