@@ -17,6 +17,7 @@ def measure(client: sideline.Client, session_id: str, axes: Axes) -> bool:
     print(violations)
     assert_type(metrics.ratings(possessions), sideline.Table)
     assert_type(metrics.ratings(possessions.to_polars(), possessions.to_polars()), polars.DataFrame)
+    print(metrics.ratings(possessions=possessions), metrics.usage(box_score=shots, possessions=possessions))
     assert_type(metrics.lineups([possessions], size=2, by=["session_id"]), sideline.Table)
     assert_type(court.COLLEGE_MEN.hoop, tuple[float, float])
     print(court.transform([1, 2], [3, None], court.HOOP, court.Frame("hoop", "up", "ft")))

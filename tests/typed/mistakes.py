@@ -34,6 +34,7 @@ def wrong_rows(client: sideline.Client, payload: sideline.Payload) -> None:
     sideline.Payload.from_bytes("statz", b"")  # refused
     sideline.Payload.from_bytes("stats", "{}")  # refused
     metrics.minutes(5)  # refused
+    metrics.minutes(5, possessions=payload)  # refused
     metrics.per_36(payload, 5)  # refused
     metrics.ratings(payload).filter(team_id=1)  # refused
     metrics.pace(payload, per="game")  # refused
