@@ -22,14 +22,11 @@ pub(super) fn describe(code: Option<u16>, text: &str) -> String {
             format!("{meaning} (close code {code})")
         }
     };
-    let text = single_line(text);
+    let words: Vec<_> =
+        text.split(|c: char| c.is_control() || c.is_whitespace()).filter(|word| !word.is_empty()).collect();
+    // The standard allows 123 bytes.
+    let text: String = words.join(" ").chars().take(200).collect();
     if text.is_empty() { description } else { format!("{description}: {text}") }
-}
-
-/// Puts the service's text on one line of limited length. The standard allows 123 bytes.
-fn single_line(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    plain.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect()
 }
 
 #[cfg(test)]

@@ -94,17 +94,16 @@ fn token_of(response: &Response) -> Result<Secret> {
     if let Some(error @ Error::Api(_)) = response.refusal.as_deref() {
         return Err(error.clone());
     }
-    parse_token(response.body.as_slice()).ok_or_else(|| unreadable(response))
-}
-
-/// The body is not shown, because it may be the token in an unknown shape.
-fn unreadable(response: &Response) -> Error {
+    if let Some(token) = parse_token(response.body.as_slice()) {
+        return Ok(token);
+    }
+    // The body is not shown, because it may be the token in an unknown shape.
     let (url, kind) = (&response.url, response.scrubber.id(response.header("content-type").unwrap_or("unknown")));
     let text = format!(
         "the response of GET {url} ({kind}) holds no token that can be read; pass token= if you know it by other means"
     );
     let request = RequestContext { url: url.clone(), attempts: response.attempts, elapsed: response.elapsed };
-    RequestErrorKind::Transport.with_advice(Scrubbed::local(text), Advice::SeeMessage, Some(request))
+    Err(RequestErrorKind::Transport.with_advice(Scrubbed::local(text), Advice::SeeMessage, Some(request)))
 }
 
 /// Deeper objects are not searched for a token.

@@ -179,11 +179,6 @@ impl RateLimiter {
         self.excess = Excess::default();
     }
 
-    fn update_baseline(&mut self, refusals: f64, responses: f64, weight: f64) {
-        let weight = weight * responses / (responses + BASELINE_RESPONSES);
-        self.baseline_share += ((refusals / responses).min(MAX_BASELINE_SHARE) - self.baseline_share) * weight;
-    }
-
     /// Decreases the rate if clearly more is refused than usual.
     fn adjust(&mut self, now: Instant, is_refused: bool) {
         self.last_response = Some(now);
@@ -213,7 +208,9 @@ impl RateLimiter {
         let is_low_enough = settled_limit.is_some() || self.unsettled_decreases >= MAX_UNSETTLED_DECREASES;
         if age.map_or(!is_excessive, |age| age < BASELINE_TIME && is_low_enough) {
             let weight = if age.is_none() && self.excess.sum > 0.0 { SUSPECT_WEIGHT } else { 1.0 };
-            self.update_baseline(f64::from(refusals), f64::from(responses), weight);
+            let (refusals, responses) = (f64::from(refusals), f64::from(responses));
+            let weight = weight * responses / (responses + BASELINE_RESPONSES);
+            self.baseline_share += ((refusals / responses).min(MAX_BASELINE_SHARE) - self.baseline_share) * weight;
         }
         if is_over {
             self.previous_rate = if is_excessive { 0.0 } else { sent_rate };

@@ -51,7 +51,10 @@ pub(super) async fn send(
         }
         let (state, remaining) = (retries.state, retries.remaining());
         let delay = retry::delay(failure.kind, state, retries.max_retries, remaining, machine::chance());
-        let Some(delay) = delay else { return failure.into_result() };
+        let Some(delay) = delay else {
+            let Some(response) = failure.document else { return Err(failure.error) };
+            return Ok(Response { refusal: Some(Box::new(failure.error)), ..response });
+        };
         retries.record_retry(&failure.error, failure.kind, delay);
         // The body is not needed any more: free its memory before the delay.
         drop(failure);
@@ -75,13 +78,6 @@ struct FailedAttempt {
     error: Error,
     /// A response of status 200 whose body reports the error. It is returned, with its refusal, if no retry follows.
     document: Option<Response>,
-}
-
-impl FailedAttempt {
-    fn into_result(self) -> Result<Response> {
-        let Some(response) = self.document else { return Err(self.error) };
-        Ok(Response { refusal: Some(Box::new(self.error)), ..response })
-    }
 }
 
 /// A request and its attempts so far.
