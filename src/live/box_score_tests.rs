@@ -204,6 +204,7 @@ fn messages_that_no_table_can_have_are_counted_and_change_nothing() {
         stats(11, 2, json!({"PTS": "many"}), "x"),
         stats(11, 2, Value::Object(codes(1_000)), "x"),
         update(&json!({"type": "stats", "data": 1})),
+        update(&json!([{"type": "stats", "data": {"team_id": 1, "player_id": 11, "stats": {"PTS": 4}}}])),
         update(&json!({"teams": lines(11, nul.clone())})),
         update(&json!({"source": "broadcastsummary", "data": {"teams": lines(11, nul)}})),
         update(&json!({"stats": totals})),

@@ -199,24 +199,27 @@ pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
     if let Some(read) = read_document(message, "$", sport) {
         return Some(read);
     }
-    let data = message.get("data").filter(|data| data.is_object() || data.is_array());
-    match data {
-        _ if is_change(&message) && !data.is_some_and(|data| data.is_object()) => {
-            Some(Rows::unreadable(Problem::new("$.data", "a stats message without an object")))
-        }
-        Some(data) if is_change(&message) => {
+    let is_change = is_change(&message);
+    match message.get("data") {
+        Some(data) if is_change && data.is_object() => {
             let mut read = read_change(&body);
             let occurred_at = data.get("occurred_at").and_then(|at| at.integer());
             read.rows.iter_mut().for_each(|row| row.occurred_at = occurred_at);
             Some(read)
         }
+        _ if is_change => Some(Rows::unreadable(without_data(&message))),
         // A snapshot inside an envelope (source `broadcastsummary`).
-        Some(data) => read_document(data, "$.data", sport),
-        None => None,
+        data => read_document(data?, "$.data", sport),
     }
 }
 
-/// Whether it is a stats message. An envelope may lack its type; a version tells its values from what an event adds.
+/// The problem of a stats message without data, or of several in an array.
+pub(super) fn without_data(message: &Value<'_>) -> Problem {
+    let path = if message.is_array() { "$" } else { "$.data" };
+    Problem::new(path, "a stats message without an object")
+}
+
+/// Whether it is or has a stats message. An envelope may lack its type; a version tells its values from what an event adds.
 pub(super) fn is_change(message: &Value<'_>) -> bool {
     let is_stats = |name| message.get(name).and_then(|value| value.text()).is_some_and(|text| text == "stats");
     let is_line = |data: Value<'_>| {
@@ -224,7 +227,8 @@ pub(super) fn is_change(message: &Value<'_>) -> bool {
             && data.get("stats").is_some_and(|stats| stats.is_object())
     };
     let has_no_type = message.get("type").is_none() || is_stats("source");
-    is_stats("type") || (has_no_type && message.get("data").is_some_and(is_line))
+    let is_message = is_stats("type") || (has_no_type && message.get("data").is_some_and(is_line));
+    is_message || message.elements().any(|element| is_change(&element))
 }
 
 /// The rows of a whole document.

@@ -1,7 +1,7 @@
 //! Converts a stream's items to Arrow tables, whose columns are declared in `src/resource/live.rs`.
 
 use super::item::{Item, Notice, Update};
-use super::rows::{Problem, is_change};
+use super::rows::{Problem, is_change, without_data};
 use crate::error::{Error, Result};
 use crate::resource::live::{ITEMS, LiveItem, STAT_UPDATES};
 use crate::scrub::Scrubber;
@@ -90,8 +90,7 @@ fn stats_message(item: &Item) -> Option<std::result::Result<&[u8], Problem>> {
         Err(error) => return Some(Err(Problem::new(error.path, error.message))),
     };
     let has_data = message.get("data").is_some_and(|data| data.is_object());
-    let without_data = || Problem::new("$.data", "a stats message without an object");
-    is_change(&message).then(|| has_data.then_some(update.raw()).ok_or_else(without_data))
+    is_change(&message).then(|| has_data.then_some(update.raw()).ok_or_else(|| without_data(&message)))
 }
 
 /// `Recovering` and `Recovered` have a row for themselves and one for each of their updates.
