@@ -29,6 +29,8 @@ Timestamps are UTC.
 - In an integer column, a fraction or a number beyond 64 bits is null; a time is truncated to its millisecond. `unknown_fields()`
   and `client.drift()` report the path with "(not a whole number)". An id that is not whole raises `DecodeError`.
 - A whole number in a `float64` column that is beyond 2^53 and no float is rounded, and its path is reported with "(loses digits)".
+- An unknown word for the result of a shot is null, "(neither MAKE nor MISS)". A time in seconds is one of 1970, "(seconds, not
+  milliseconds)".
 - A table takes at most 16 MiB plus 64 bytes for each byte of its body. `box_score` has at most 1,000 columns that are not listed
   here, with 65,536 cells plus one for each byte of the body. Beyond that it raises `DecodeError`, and `player_stats` still has the
   rows ([Limits](limits.md#tables-and-dicts)).

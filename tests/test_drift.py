@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import pickle
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service import Service
+from service import Features, Service
 
 import sideline
 
@@ -75,6 +76,53 @@ def test_rows_that_were_renamed_are_reported_too(service: sideline.Simulator, cl
         ("teams[].lines", "array"),
         ("teams[].player_stats[] (missing)", None),
     ]
+
+
+@pytest.mark.parametrize("word", ["made", "make", "true", "MADE", ""])
+def test_an_unknown_result_of_a_shot_is_null_and_reported(word: str) -> None:
+    first: dict[str, tuple[str, Callable[[Any], Any]]] = {
+        "shots": ("teams[].player_shots[].shots[].is_make", lambda body: body["teams"][0]["player_shots"][0]["shots"][0]),
+        "game_shots": ("shots[].st", lambda body: body["shots"][0]),
+    }
+    features = Features(game_shots=True)
+    with Service(seed=3, teams=2, games=1, possessions=4, features=features) as service, sideline.Client(**service.client_options()) as client:
+        event = service.season.games[0]
+        for operation, (path, shot_of) in first.items():
+
+            def change(body: Any, path: str = path, shot_of: Callable[[Any], Any] = shot_of) -> Any:
+                shot_of(body)[path.rpartition(".")[2]] = word
+                return body
+
+            service.faults.add(operation, change=change)
+            with pytest.warns(
+                sideline.SchemaDriftWarning, match=rf"sent a value that no column can hold: {re.escape(path)} \(neither MAKE nor MISS\); to_dict"
+            ):
+                payload = getattr(client, operation)(event.sessions[0].id if operation == "shots" else event.id)
+            is_make = payload.table()["is_make"]
+            assert None in is_make and len(set(is_make)) > 1
+            assert payload.unknown_fields() == [f"{path} (neither MAKE nor MISS)"]
+            assert (f"{path} (neither MAKE nor MISS)", "string") in [(row["path"], row["type"]) for row in client.drift().to_dicts()]
+
+
+@pytest.mark.parametrize("as_sent", [int, str, float])
+def test_times_in_seconds_are_reported(as_sent: type) -> None:
+    """They are of January 1970 if they are taken for milliseconds."""
+
+    def change(body: Any) -> Any:
+        for team in body["teams"]:
+            for player in team["player_shots"]:
+                for shot in player["shots"]:
+                    shot["occurred_at"] = as_sent(shot["occurred_at"] // 1000)
+        return body
+
+    with Service(seed=3, teams=2, games=1, possessions=4) as service, sideline.Client(**service.client_options()) as client:
+        session = service.season.games[0].sessions[0]
+        assert client.shots(session.id).unknown_fields() == []
+        service.faults.add("shots", change=change)
+        with pytest.warns(sideline.SchemaDriftWarning, match="sent a value that no column can hold: .*occurred_at \\(seconds, not milliseconds\\); to_dict"):
+            payload = client.shots(session.id)
+        assert payload.unknown_fields() == ["teams[].player_shots[].shots[].occurred_at (seconds, not milliseconds)"]
+        assert payload.table()["occurred_at"][0].year == 1970
 
 
 def test_a_number_that_is_not_whole_is_null_and_reported(service: sideline.Simulator, client: sideline.Client) -> None:

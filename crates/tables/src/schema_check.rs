@@ -19,11 +19,14 @@ use std::collections::{HashMap, HashSet};
 /// Further unknown paths of a body are dropped: where keys are data, each would be a path.
 pub const MAX_UNKNOWN_FIELDS: usize = 1000;
 
-/// Suffix of the path of a number that is not an integer where a table needs one.
+/// Suffixes of the paths of values that no column holds.
 const NOT_WHOLE: &str = "(not a whole number)";
-
-/// Suffix of the path of an integer that a float column holds without its last digits.
 const NOT_EXACT: &str = "(loses digits)";
+const NOT_MILLISECONDS: &str = "(seconds, not milliseconds)";
+const NO_RESULT: &str = "(neither MAKE nor MISS)";
+
+/// Times in seconds since 2001; in milliseconds they are of the first months of 1970.
+const SECONDS: std::ops::Range<i64> = 1_000_000_000..10_000_000_000;
 
 /// From here on, not every integer is a float.
 const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
@@ -189,7 +192,10 @@ impl<'a> Validator<'a> {
     fn fit(&mut self, ty: Ty, at: usize) -> DecodeResult<()> {
         let start = self.cursor;
         let is_read = match ty {
-            Ty::Count | Ty::TimestampMs => self.cursor.short_integer().is_some() || self.whole(ty, at),
+            Ty::Count | Ty::TimestampMs => match self.cursor.short_integer() {
+                Some(value) if ty == Ty::Count || !SECONDS.contains(&value) => true,
+                _ => self.whole(start, ty, at),
+            },
             Ty::Float64 => match self.cursor.float() {
                 Ok(Some(value)) if value.abs() >= EXACT_INTEGERS => {
                     self.large(start, at);
@@ -212,17 +218,20 @@ impl<'a> Validator<'a> {
         Ok(())
     }
 
-    /// Reads a number where an integer is expected; reports others.
+    /// Reads a number where an integer is expected; reports others, and times in seconds.
     #[inline(never)]
-    fn whole(&mut self, ty: Ty, at: usize) -> bool {
-        let start = self.cursor;
+    fn whole(&mut self, start: Cursor<'a>, ty: Ty, at: usize) -> bool {
+        self.cursor = start;
         let Ok(number) = self.cursor.whole() else { return false };
-        if !matches!(number, MaybeInteger::Integer(_)) {
-            let node = &self.tree.nodes[at];
-            // A required time is null if it is too large.
-            self.fits &= ty == Ty::Count || number.floor().is_some() || !node.is_needed;
-            self.report(format!("{} {NOT_WHOLE}", node.path), "number", start.position());
-        }
+        let node = &self.tree.nodes[at];
+        let suffix = match number {
+            MaybeInteger::Integer(Some(time)) if ty == Ty::TimestampMs && SECONDS.contains(&time) => NOT_MILLISECONDS,
+            MaybeInteger::Integer(_) => return true,
+            _ => NOT_WHOLE,
+        };
+        // A required time is null if it is too large.
+        self.fits &= ty == Ty::Count || number.floor().is_some() || !node.is_needed;
+        self.report(format!("{} {suffix}", node.path), "number", start.position());
         true
     }
 
@@ -266,7 +275,11 @@ impl<'a> Validator<'a> {
                 let link = cursor.text(Expected::Text)?;
                 link.and_then(|link| scalars::link_ms(&link, ty)).ok_or(DecodeErrorKind::Engine)?;
             }
-            Ty::IsMake if cursor.peek_byte() == b'"' => cursor.skip_string()?,
+            Ty::IsMake if cursor.peek_byte() == b'"' => {
+                if scalars::is_make(&cursor.string()?).is_none() {
+                    self.report(format!("{} {NO_RESULT}", self.tree.nodes[at].path), "string", start.position());
+                }
+            }
             Ty::Bool | Ty::IsMake => drop(cursor.boolean()?),
             Ty::Links if cursor.peek_byte() != b'[' => drop(cursor.text(Expected::Links)?),
             // An array of links may be empty.

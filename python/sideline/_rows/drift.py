@@ -28,6 +28,8 @@ def report_drift(payload: Payload, *, warn: bool) -> None:
             field, _, problem = path.partition(" (")
             if problem.startswith("not a whole"):
                 problem_text = f"a number that is not whole where a table has integers: {field}"
+            elif problem in ("loses digits)", "seconds, not milliseconds)", "neither MAKE nor MISS)"):
+                problem_text = f"a value that no column can hold: {path}"
             else:
                 problem_text = f"an unknown field: {path} ({kind})" if kind else f"a response without {field}"
             text = f"{payload.operation}: the service sent {problem_text}; to_dict() has it, client.drift() lists all"

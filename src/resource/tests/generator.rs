@@ -374,8 +374,9 @@ impl JsonWriter<'_> {
         } else if has_type(|t| *t == Ty::MapFloat64) {
             self.entries();
         } else if has_type(|t| *t == Ty::IsMake) {
-            let words = ["\"MAKE\"", "\"MISS\"", "true", "false", "\"BLOCKED\"", "\"M\\u0041KE\"", "0"];
-            let word = self.random.pick(&words);
+            let is_unusual = self.random.chance(self.manner.unusual);
+            let known_words: &[&str] = &["\"MAKE\"", "\"MISS\"", "true", "false", "\"M\\u0041KE\""];
+            let word = self.random.pick(if is_unusual { &["\"BLOCKED\"", "\"made\"", "0"] } else { known_words });
             self.text.push_str(word);
         } else if has_type(|t| *t == Ty::Bool) {
             let is_unusual = self.random.chance(self.manner.unusual);
