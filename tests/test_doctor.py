@@ -479,6 +479,18 @@ def test_a_gateway_that_signs_the_query_is_recognised() -> None:
         assert names_in_state(report) == ["signature"]
 
 
+def test_the_doctor_sends_no_token_to_the_documented_websocket(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads: list[bytes] = []
+    with Service(seed=6, features=Features(subscription_token=True)) as service, listener(answering(heads)) as between:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{between.port}")
+        options = service.client_options()
+        del options["websocket_url"]
+        report = read_report(sideline.Client(**options))
+    assert heads == []
+    assert names_in_state(report) == ["websocket"]
+    assert "without websocket_url=" in report["websocket"].found
+
+
 def test_a_schedule_that_alone_is_refused_is_not_the_query_s_fault() -> None:
     with Service(seed=6) as service:
         service.faults.add("schedule", status=401, body={"message": "HMAC signature does not match"})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from .._core import CoreClient, Payload, Table
 from .._lazy import LazyModule
 from .._rows import check_drift
-from .streams import Streams
+from .streams import Streams, check_websocket_url
 from .timeout import Timeout, call_limits, limits
 from .types import Duration, Environment, Sport, TableName, Time
 
@@ -156,6 +156,7 @@ class BaseClient(Streams):
 
     def _live_by_token(self, token: str, seconds: float) -> "streams.LiveStream":
         try:
+            check_websocket_url(self._core)
             return self.live(token=token, silence_limit=seconds, give_up_on=range(300, 600))
         finally:
             del token  # as above

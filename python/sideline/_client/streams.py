@@ -18,7 +18,7 @@ from ..errors import ConfigurationError
 from .arguments import as_seconds
 from .types import Duration
 
-__all__ = ["Streams"]
+__all__ = ["Streams", "check_websocket_url"]
 
 Overflow = Literal["block", "drop_oldest", "latest"]
 Recover = Literal["auto", "off"]
@@ -50,7 +50,7 @@ def _statuses(give_up_on: object) -> list[Any]:
     return list(give_up_on)
 
 
-def _check_websocket_url(core: CoreClient) -> None:
+def check_websocket_url(core: CoreClient) -> None:
     """Raise `ConfigurationError` if a token that `base_url` issues would go to the documented host instead."""
     addresses = {name: (urlsplit(value or ""), source) for name, value, source in core.settings()}
     (base, base_source), (websocket, source) = addresses["base_url"], addresses["websocket_url"]
@@ -224,7 +224,7 @@ class Streams:
             from ..live import LiveStream
 
             if game_id is not None:
-                _check_websocket_url(self._core)
+                check_websocket_url(self._core)
             core = _live(self._core, request | {"token": token}, options)
         finally:
             # A traceback with locals must not show it.
