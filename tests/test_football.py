@@ -4,11 +4,14 @@ import copy
 import json
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from contract import CODES
 from needs import library, needs
+from service import Features, Service
 
 import sideline
 
@@ -121,6 +124,35 @@ def test_a_live_box_score_has_the_columns_of_its_sport() -> None:
     assert sideline.LiveBoxScore().table().column_names == sideline.SCHEMAS["box_score"].names
     with pytest.raises(ValueError, match="sport is"):
         sideline.LiveBoxScore(sport="soccer")  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """A recorded stream of one message with a code of football."""
+    path = tmp_path / "game.journal"
+    with Service(seed=3, features=Features(subscription_token=True)) as service:
+        game_id = service.season.events[0].id
+        client = sideline.Client(**service.client_options(), sport="football")
+        with client.live(game_id).record(path) as stream:
+            assert isinstance(next(stream), sideline.live.Connected)
+            service.live.send({"occurred_at": 1, "team_id": 7, "player_id": 11, "stats": {"TD": 2}, "version": 1}, source="stats")
+            assert isinstance(next(stream), sideline.Update)
+    return path
+
+
+@pytest.mark.parametrize("score", [None, sideline.LiveBoxScore(sport="football")])
+def test_a_display_has_the_codes_of_football(journal: Path, score: sideline.LiveBoxScore | None, capsys: pytest.CaptureFixture[str]) -> None:
+    sideline.replay(journal, speed=None).display(score)
+    *_, head, line = capsys.readouterr().out.splitlines()
+    assert (head.split(), line.split()) == (["team_id", "player_id", "TD"], ["7", "11", "2"])
+
+
+def test_a_page_of_a_client_of_football_has_a_feed_of_football() -> None:
+    with Service(seed=3, features=Features(subscription_token=True)) as service:
+        client = sideline.Client(**service.client_options(), sport="football")
+        with client.live(service.season.events[0].id).serve(feed=True) as page, urlopen(page.url + "feed.csv") as response:
+            columns = response.read().decode().strip().split(",")
+    assert not set(columns) & set(CODES)
 
 
 # The simulator's game.

@@ -148,7 +148,8 @@ class Streams:
         from ..live import LiveStream
 
         core = _event_stream(self._core, "live_stats", {"schedule_id": schedule_id, "mock": mock}, options)
-        return LiveStream(core, f"live_stats {schedule_id}", str(schedule_id), has_notices=notices)
+        sport, title = self._core.sport, f"live_stats {schedule_id}"
+        return LiveStream(core, title, str(schedule_id), sport=sport, has_notices=notices)
 
     def live(
         self,
@@ -230,4 +231,5 @@ class Streams:
             # A traceback with locals must not show it.
             del token
         game = None if game_id is None else str(game_id)
-        return LiveStream(core, f"live {game_id or 'by token'}", game, has_notices=notices)
+        sport, title = self._core.sport, f"live {game_id or 'by token'}"
+        return LiveStream(core, title, game, sport=sport, has_notices=notices)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from .._client import core_of_stream
+from .._client import core_of, core_of_stream
 from .._core import Update
 from ..errors import DecodeError, PermissionDenied, SidelineError
 from ._client import open_client
@@ -92,7 +92,7 @@ def score_so_far(client: "Client", game_id: str | None) -> "LiveBoxScore":
     """Return a box score with the names of teams and players, which messages may lack; an error is only printed."""
     from ..live import LiveBoxScore
 
-    score = LiveBoxScore()
+    score = LiveBoxScore(sport=core_of(client).sport)
     if game_id is None:
         return score
     try:

@@ -1,7 +1,7 @@
 """Displays a live stream: a table that refreshes in a notebook, lines elsewhere."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
 from time import monotonic
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .._client import core_of_stream, is_entered, is_notebook, title_of
 from .._core import Update
-from .._rows import STATISTICS, align, notebook_html, shorten, table_part, visible
+from .._rows import align, notebook_html, shorten, table_part, visible
 from ._box_score import LiveBoxScore
 from ._notices import Connected, Disconnected, Gap, Quiet, Recovered, Recovering
 from ._stats import StreamStats
@@ -17,12 +17,38 @@ from ._stats import StreamStats
 if TYPE_CHECKING:
     from ._streams import LiveStream
 
-__all__ = ["View", "add_counted", "describe_notice", "describe_update", "doubts", "plural", "run", "screen"]
+__all__ = [
+    "View",
+    "add_counted",
+    "describe_notice",
+    "describe_update",
+    "doubts",
+    "plural",
+    "run",
+    "screen",
+    "stat_columns",
+]
 
 MAX_ROWS = 60
 """Rows shown of a box score: two teams of thirty."""
 MAX_NOTICES = 5
 """Number of notices shown, and of updates if there is no box score."""
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "PTS": ("PTS",),
+    "REB": ("REB",),
+    "AST": ("AST",),
+    "FG": ("FG", "FGA"),
+    "3P": ("FG3", "FGA3"),
+    "FT": ("FT", "FTA"),
+    "TO": ("TO",),
+    "STL": ("STL",),
+    "BLK": ("BLK",),
+    "FL": ("FL",),
+}
+"""Columns of basketball's box score, with one stat code, or with makes and attempts."""
+MAX_OTHER_COLUMNS = 10
+"""Number of columns shown of a sport without these codes."""
 
 
 class View:
@@ -59,10 +85,11 @@ class View:
         if not table.num_rows:
             return None
         rows = table.to_dicts()
+        codes = [code for column in stat_columns(rows).values() for code in column if code in rows[0]]
         # Messages have only ids; a seeded box score has names.
         name_columns = {name for name in ("team_name", "last_name") if any(row[name] for row in rows)}
         team = "team_name" if "team_name" in name_columns else "team_id"
-        return [team, "player_id", *(name_columns & {"last_name"}), *STATISTICS]
+        return [team, "player_id", *(name_columns & {"last_name"}), *codes]
 
     def html(self) -> str:
         """Render the whole view as HTML."""
@@ -76,6 +103,15 @@ class View:
         """Render the box score as text, or return "" without one."""
         columns = self.columns()
         return "" if columns is None else align(self.score.table(), columns, MAX_ROWS)
+
+
+def stat_columns(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, tuple[str, ...]]:
+    """Return basketball's columns, or the first stat codes with values if there are none of basketball's."""
+    codes = dict.fromkeys(code for row in rows for code, value in row.items() if code.isupper() and value is not None)
+    if not codes or any(code in codes for pair in COLUMNS.values() for code in pair):
+        return COLUMNS
+    others = [code for code in codes if not code.endswith("_SCORE")]
+    return {code: (code,) for code in others[:MAX_OTHER_COLUMNS]}
 
 
 def add_counted(stream: "LiveStream", score: LiveBoxScore, item: object, add: Callable[[object], object]) -> None:

@@ -10,7 +10,7 @@ from .._rows import shorten, visible
 from ..court import COURT, HOOP, transform
 from ..errors import DecodeError
 from ._box_score import LiveBoxScore
-from ._display import describe_notice, format_clock
+from ._display import describe_notice, format_clock, stat_columns
 from ._notices import Gap, Recovered
 from ._situation import Side, clock_text, dicts, number, whole
 from ._stats import StreamStats
@@ -28,22 +28,6 @@ MAX_NOTICE = 300
 """Characters of a notice."""
 MAX_DISTANCE = 35_000
 """Millimetres from the hoop beyond which a position is not on a court."""
-
-COLUMNS: dict[str, tuple[str, ...]] = {
-    "PTS": ("PTS",),
-    "REB": ("REB",),
-    "AST": ("AST",),
-    "FG": ("FG", "FGA"),
-    "3P": ("FG3", "FGA3"),
-    "FT": ("FT", "FTA"),
-    "TO": ("TO",),
-    "STL": ("STL",),
-    "BLK": ("BLK",),
-    "FL": ("FL",),
-}
-"""Columns of basketball's box score, with one stat code, or with makes and attempts."""
-MAX_OTHER_COLUMNS = 10
-"""Number of columns shown of a sport without these codes."""
 
 
 class Row(TypedDict):
@@ -164,7 +148,7 @@ class Scoreboard:
         sides = {"home": self._score.home, "away": self._score.away}
         ids = _team_ids(rows, sides.values())
         players = {(row["team_id"], row["player_id"]): _player(row) for row in rows}
-        columns = _columns(rows)
+        columns = stat_columns(rows)
         teams = [_team(team, [row for row in rows if row["team_id"] == team], columns, sides) for team in ids]
         names = {team: team_view["name"] for team, team_view in zip(ids, teams, strict=True)}
         return {
@@ -180,7 +164,7 @@ class Scoreboard:
             "period": self._score.period,
             "clock": clock_text(self._score.clock),
             "is_over": self._is_over,
-            "columns": list(columns),
+            "columns": [_text(column) for column in columns],
             "teams": teams,
             "shots": self._shot_views(ids, players),
             "plays": self._play_views(names, players),
@@ -304,15 +288,6 @@ def _covers(gap: Gap, other: Gap) -> bool:
 def _updates_of(item: object) -> list[Update]:
     updates = getattr(item, "updates", None)
     return [update for update in updates if isinstance(update, Update)] if isinstance(updates, (list, tuple)) else []
-
-
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
-    """Return basketball's columns, or the first stat codes with values if there are none of basketball's."""
-    codes = dict.fromkeys(code for row in rows for code, value in row.items() if code.isupper() and value is not None)
-    if not codes or any(code in codes for pair in COLUMNS.values() for code in pair):
-        return COLUMNS
-    others = [code for code in codes if not code.endswith("_SCORE")]
-    return {_text(code): (code,) for code in others[:MAX_OTHER_COLUMNS]}
 
 
 def _values(row: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> list[str]:

@@ -8,7 +8,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, Self
 
-from .._client import Duration, as_seconds
+from .._client import Duration, Sport, as_seconds
 from .._core import CoreStream, Table, Update
 from .._lazy import LazyModule
 from .._rows import facts_html
@@ -70,8 +70,17 @@ class LiveStream(Generic[Item]):
     'closed'
     """
 
-    def __init__(self, core: CoreStream, title: str, game_id: str | None = None, *, has_notices: bool = True) -> None:
+    def __init__(
+        self,
+        core: CoreStream,
+        title: str,
+        game_id: str | None = None,
+        *,
+        sport: Sport = "basketball",
+        has_notices: bool = True,
+    ) -> None:
         self._core = core
+        self._sport: Sport = sport
         self._has_notices = has_notices
         self._title = title
         self._game_id = game_id
@@ -191,7 +200,7 @@ class LiveStream(Generic[Item]):
         raised. Then it closes the stream, unless the stream was entered with `with`.
 
         Parameters:
-            score: the box score to update, such as a seeded one; default: a new one.
+            score: the box score to update, such as a seeded one; default: a new one, of the client's sport.
             every: seconds between two refreshes, at least.
 
         >>> with client.live_stats(live_game_id).record("game.journal") as stream:
@@ -205,7 +214,7 @@ class LiveStream(Generic[Item]):
             raise ValueError(f"every is {every}; it must be more than 0")
         from ._display import View, run, screen
 
-        run(View(self, _checked_score(score)), screen(), every)
+        run(View(self, self._checked_score(score)), screen(), every)
 
     def serve(
         self,
@@ -227,7 +236,7 @@ class LiveStream(Generic[Item]):
         elsewhere. Closing the page closes the stream, unless the stream was entered with `with`.
 
         Parameters:
-            score: the box score to update, such as a seeded one; default: a new one.
+            score: the box score to update, such as a seeded one; default: a new one, of the client's sport.
             port: default: any free port.
             host: the address to listen at; another than this machine's own loopback needs a token.
             token: what each address must have as `?token=`; a secret.
@@ -247,7 +256,13 @@ class LiveStream(Generic[Item]):
         if not self._has_notices:
             raise ValueError("a page shows gaps and lost connections: open its stream without notices=False")
         options = PageOptions(host, port, token, has_feed=feed, delay_s=as_seconds(delay_s))
-        return LivePage(self, _checked_score(score), options)
+        return LivePage(self, self._checked_score(score), options)
+
+    def _checked_score(self, score: LiveBoxScore | None) -> LiveBoxScore:
+        """Return the box score to update; a wrong one would fail only with the first item."""
+        if score is not None and not isinstance(score, LiveBoxScore):
+            raise TypeError(f"score is a sideline.LiveBoxScore, not {type(score).__name__}")
+        return LiveBoxScore(sport=self._sport) if score is None else score
 
     @property
     def state(self) -> State:
@@ -310,13 +325,6 @@ class LiveStream(Generic[Item]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _checked_score(score: LiveBoxScore | None) -> LiveBoxScore:
-    """Return the box score to update, a new one if none is given; a wrong one would fail only with the first item."""
-    if score is not None and not isinstance(score, LiveBoxScore):
-        raise TypeError(f"score is a sideline.LiveBoxScore, not {type(score).__name__}")
-    return LiveBoxScore() if score is None else score
 
 
 def _check_asyncio() -> None:
