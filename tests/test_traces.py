@@ -192,6 +192,23 @@ def test_a_status_of_200_with_an_error_document_is_an_error(second: Service, cli
     assert (attributes(attempt)[STATUS], attributes(attempt)[ERROR], attributes(call)[ERROR]) == (200, "404", "404")
 
 
+@pytest.mark.parametrize("body", [b'{"teams": null}', b'{"teams":', b'{"teams": [{"id": 1, "player_stats": [{"id": "x", "stats": {"PTS": 2}}]}]}'])
+def test_a_body_that_is_no_data_is_an_error_of_the_call(second: Service, client: sideline.Client, body: bytes) -> None:
+    second.faults.add("stats", status=200, body=body)
+    batch = client.stats(["s-1"], on_error="keep", progress=False)
+    [error] = batch.errors.values()
+    [call] = spans("sideline.stats")
+    assert attributes(call)[ERROR] == type(error).__name__ == "DecodeError"
+    assert STATUS in attributes(children(call)[0])
+    assert ERROR not in attributes(children(call)[0])
+    exporter.clear()
+    second.faults.add("teams", body={"squads": []})
+    with pytest.raises(sideline.DecodeError):
+        client.teams()
+    [call] = spans("sideline.teams")
+    assert (attributes(call)[ERROR], call.status.status_code) == ("DecodeError", StatusCode.ERROR)
+
+
 def test_a_cancelled_call_ends_its_spans(second: Service) -> None:
     second.faults.add("teams", delay=5.0)
 
@@ -207,7 +224,7 @@ def test_a_cancelled_call_ends_its_spans(second: Service) -> None:
     until(lambda: spans("sideline.teams"))
     [call] = spans("sideline.teams")
     [attempt] = children(call)
-    assert attributes(attempt)[ERROR] == "cancelled"
+    assert attributes(attempt)[ERROR] == attributes(call)[ERROR] == "cancelled"
     assert call.parent == spans("caller")[0].context
 
 

@@ -2,7 +2,7 @@
 
 use super::coverage::fill_row;
 use super::plan::Unit;
-use super::{Drift, DriftField, FetchError, Payload, refusal, run_counted};
+use super::{Drift, DriftField, FetchError, Fetched, Payload, refusal, run_counted};
 use crate::error::{ApiError, ApiErrorKind, Error, RequestErrorKind, Result};
 use crate::machine::{self, Unfinished};
 use crate::operation::{self, Auth, Call};
@@ -280,7 +280,7 @@ impl Batch {
     }
 
     /// Fetches one unit. Without a connection it retries, if allowed, for as long as the service may be restarting.
-    async fn fetch(&self, call: &Call, attempts: &Attempts<'_>) -> std::result::Result<Payload, FetchError> {
+    async fn fetch(&self, call: &Call, attempts: &Attempts<'_>) -> Fetched {
         loop {
             let fetched = run_counted(&self.transport, call, attempts).await;
             let is_retried = self.transport.config().max_retries > 0 && self.outage.is_restarting();
@@ -322,12 +322,12 @@ impl Batch {
     }
 
     /// A response is read even if the credentials are refused meanwhile.
-    async fn end(&self, fetched: std::result::Result<Payload, FetchError>, at: SystemTime) -> Result<FetchResult> {
-        let payload = match fetched {
+    async fn end(&self, fetched: Fetched, at: SystemTime) -> Result<FetchResult> {
+        let (payload, trace) = match fetched {
             // If no unit can be sent, the batch is refused before the first.
             Err(FetchError { error: Error::Closed, .. }) => return Err(Error::Closed),
             Err(failed) => return Ok(failed.into_result()),
-            Ok(payload) => payload,
+            Ok(fetched) => fetched,
         };
         // Bodies of locations take a while to read, and streams share these threads.
         let is_short = payload.size() <= INLINE_DECODE_BYTES;
@@ -335,7 +335,7 @@ impl Batch {
         let read = move || read(&drift, payload, strict, at);
         match if is_short { Ok(read()) } else { machine::run_blocking(read).await } {
             Err(reason @ Unfinished::OutOfMemory) => Ok((None, Err(stop_error(reason)))),
-            read => read.map_err(stop_error),
+            read => read.map_err(stop_error).inspect(|(_, rows)| trace.record_result(rows)),
         }
     }
 }

@@ -84,14 +84,13 @@ impl Drift {
     }
 
     /// Like [`Drift::inspect`], but on a blocking thread if it takes a while.
-    pub async fn inspect_blocking(
+    pub(super) async fn inspect_blocking(
         self: Arc<Self>,
         payload: Payload,
         is_body_shown: bool,
-        now: SystemTime,
     ) -> std::result::Result<(Payload, Vec<DriftField>), FetchError> {
         let is_short = payload.size() <= INLINE_CHECK_BYTES;
-        let inspect = move || self.inspect(&payload, is_body_shown, now).map(|drift_fields| (payload, drift_fields));
+        let inspect = move || self.inspect(&payload, is_body_shown, machine::now()).map(|fields| (payload, fields));
         let result = match is_short {
             true => inspect(),
             false => machine::run_blocking(inspect).await.map_err(stop_error)?,

@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::operation::{self, Call, Merge, Request};
 use crate::resource::Resource;
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::transport::{Attempts, Purpose, Response, Transport};
+use crate::transport::{Attempts, Purpose, Response, Trace, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
 use reader::Body;
@@ -58,6 +58,8 @@ pub struct FetchError {
     pub error: Error,
     pub payload: Option<Payload>,
 }
+
+type Fetched = std::result::Result<(Payload, Trace), FetchError>;
 
 impl From<Error> for FetchError {
     fn from(error: Error) -> Self {
@@ -224,24 +226,25 @@ impl Payload {
 }
 
 /// Sends a call's requests concurrently, within the client's limits, and keeps the responses in order. The first
-/// failure ends the call and cancels the other requests.
-pub async fn run(transport: &Transport, call: Call) -> std::result::Result<Payload, FetchError> {
-    run_counted(transport, &call, &Attempts::default()).await
+/// failure ends the call and cancels the other requests. Returns the payload with its unknown fields.
+pub async fn run(
+    transport: &Transport,
+    call: Call,
+    drift: Arc<Drift>,
+    is_body_shown: bool,
+) -> std::result::Result<(Payload, Vec<DriftField>), FetchError> {
+    let (payload, trace) = run_counted(transport, &call, &Attempts::default()).await?;
+    trace.of_call(drift.inspect_blocking(payload, is_body_shown), |failed| &failed.error).await
 }
 
-/// Like [`run`]; `attempts` counts those of all requests.
-async fn run_counted(
-    transport: &Transport,
-    call: &Call,
-    attempts: &Attempts<'_>,
-) -> std::result::Result<Payload, FetchError> {
+/// Only sends the requests; `attempts` counts those of all. The span of the call is open until its trace is dropped.
+async fn run_counted(transport: &Transport, call: &Call, attempts: &Attempts<'_>) -> Fetched {
     let Request { operation, resource, sport, ref context, .. } = *call.first()?;
     let transport = &transport.for_operation(operation);
-    let is_single = call.requests.len() == 1;
     let send = async |request| {
         let response = transport.send_for(request, Purpose::Call(attempts)).await?;
         // Bodies of one call that are kept until all are there must not wait for each other's memory.
-        if !is_single {
+        if call.requests.len() > 1 {
             response.keep();
         }
         Ok::<_, Error>(response)
@@ -255,5 +258,5 @@ async fn run_counted(
             None => Ok(payload),
         }
     };
-    payload.await.inspect_err(|failed| transport.trace.record_error(&failed.error))
+    Ok((transport.trace.of_call(payload, |failed| &failed.error).await?, transport.trace.clone()))
 }

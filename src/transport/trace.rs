@@ -93,6 +93,28 @@ impl Trace {
         }
     }
 
+    pub(crate) fn record_result<T>(&self, result: &std::result::Result<T, Error>) {
+        if let Err(error) = result {
+            self.record_error(error);
+        }
+    }
+
+    /// Records how a call ends: as cancelled, if it is dropped before.
+    pub(crate) async fn of_call<T, E>(
+        &self,
+        call: impl Future<Output = std::result::Result<T, E>>,
+        error_of: impl Fn(&E) -> &Error,
+    ) -> std::result::Result<T, E> {
+        self.record_failure("cancelled", Scrubbed::local("the call was cancelled"));
+        let result = call.await;
+        match (&result, &self.0) {
+            (Err(failed), _) => self.record_error(error_of(failed)),
+            (Ok(_), Some(open)) => *open.error.lock().unwrap_or_else(PoisonError::into_inner) = None,
+            (Ok(_), None) => {}
+        }
+        result
+    }
+
     /// Records a failure of a kind that is not an error.
     pub(crate) fn record_failure(&self, kind: &str, reason: Scrubbed) {
         if let Some(open) = &self.0 {

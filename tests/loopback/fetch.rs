@@ -6,6 +6,7 @@ use sideline::error::{ApiErrorKind, Error};
 use sideline::fetch::{Payload, run};
 use sideline::operation::{Call, Value, call};
 use sideline::transport::Transport;
+use std::sync::Arc;
 use tables::Context;
 
 /// Two seasons of a team's events: two pieces.
@@ -30,8 +31,8 @@ async fn run_against(script: Vec<Reply>) -> (Server, Result<Payload, Error>) {
         ..ClientOptions::default()
     };
     let transport = Transport::new(options.resolve(&|_| None).unwrap()).unwrap();
-    let result = run(&transport, two_pieces(&transport)).await;
-    (server, result.map_err(|failed| failed.error))
+    let result = run(&transport, two_pieces(&transport), Arc::default(), false).await;
+    (server, result.map(|(payload, _)| payload).map_err(|failed| failed.error))
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use sideline::error::{ApiError, ApiErrorKind, Error, RequestErrorKind};
 use sideline::fetch::run;
 use sideline::operation::{Request, Value, call};
 use sideline::transport::{Response, Transport};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 const USERNAME: &str = "ann";
@@ -448,7 +449,7 @@ async fn all_at_once(reply: Reply, calls: usize, max_response_bytes: usize) -> (
     let client = transport(ClientOptions { max_response_bytes: Some(max_response_bytes), ..options(&server.url()) });
     let call = || call("teams", &Vec::new(), client.config()).unwrap();
     let payloads = futures_util::future::join_all((0..calls).map(|_| async {
-        let payload = run(&client, call()).await.map_err(|failed| failed.error)?;
+        let (payload, _) = run(&client, call(), Arc::default(), false).await.map_err(|failed| failed.error)?;
         payload.release();
         Ok(payload.parts[0].clone())
     }));

@@ -13,7 +13,6 @@ use sideline::error::{Error, LocalError, Result};
 use sideline::fetch::{self, Drift, DriftField};
 use sideline::fork_safe::ForkSafe;
 use sideline::live;
-use sideline::machine;
 use sideline::operation::{self, Arguments, Value};
 use sideline::transport::{CallTimeout, Probe, Span, Stage, Transport, certificate};
 use std::future::Future;
@@ -273,13 +272,9 @@ impl CoreClient {
         let call = operation::call(operation, arguments, &self.config)?;
         let (is_unpickled, drift) = (self.is_unpickled, self.drift_record()?);
         let is_body_shown = operation::is_body_shown(operation);
-        let fetched = async move {
-            let payload = fetch::run(&transport, call).await?;
-            drift.inspect_blocking(payload, is_body_shown, machine::now()).await
-        };
         // The caller owns the response from here on, also that of an error.
         Ok(async move {
-            let fetched = fetched.await;
+            let fetched = fetch::run(&transport, call, drift, is_body_shown).await;
             match &fetched {
                 Ok((payload, _)) | Err(fetch::FetchError { payload: Some(payload), .. }) => payload.release(),
                 Err(_) => {}
