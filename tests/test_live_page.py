@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -285,6 +286,7 @@ def test_a_journal_is_served_to_its_end(tmp_path: Path) -> None:
     score_now = sideline.LiveBoxScore()
     with sideline.replay(tmp_path / "g.journal", speed=None).serve(score_now) as live_page:
         assert live_page.wait(60)
+        assert live_page.wait(timedelta(seconds=60))
         follower = Follower(live_page)
         assert score(follower.next()[1]) == 5
         follower.close()

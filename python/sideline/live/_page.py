@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs
 
-from .._client import is_entered
+from .._client import Duration, as_seconds, is_entered
 from .._lazy import LazyModule
 from .._rows import html, notebook_html
 from ..court import COLLEGE_MEN
@@ -181,8 +181,8 @@ class LivePage:
         host = socket.gethostname() if host in ("0.0.0.0", "::") else host
         return f"http://{f'[{host}]' if ':' in host else host}:{self._server.server_port}/"
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the stream ends, for at most `timeout` seconds; returns whether it has ended.
+    def wait(self, timeout: Duration | None = None) -> bool:
+        """Wait until the stream ends, for at most `timeout` (seconds or a `timedelta`); returns whether it has ended.
 
         Raises the error that ended the stream, such as `AuthenticationError`. The page stays open.
 
@@ -190,7 +190,7 @@ class LivePage:
         ...     page.wait(0.1)
         False
         """
-        has_ended = self._end_event.wait(timeout)
+        has_ended = self._end_event.wait(as_seconds(timeout))
         if has_ended and self._game.error is not None:
             raise self._game.error
         return has_ended
