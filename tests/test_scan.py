@@ -77,6 +77,15 @@ def test_a_query_requests_what_the_page_says(
     assert actual.equals(eval(query, {**variables, "frame": all_rows.lazy()}).collect())
 
 
+@pytest.mark.parametrize("engine", ["in-memory", "streaming", "auto"])
+def test_which_engine_stops_at_the_rows_of_head_after_a_filter(
+    second: Service, asking: sideline.Client, engine: Literal["in-memory", "streaming", "auto"]
+) -> None:
+    asking.scan("stat_events", **RANGE).filter(pl.col("stat") == "PTS").head(1).collect(engine=engine)
+    is_early = engine == "streaming" or (engine == "auto" and int(pl.__version__.partition(".")[0]) >= 2)
+    assert (second.requests.counts()["stats_details"] < 19) is is_early
+
+
 def test_a_scan_has_the_types_of_the_schemas_and_the_rows_of_the_truth(second: Service, asking: sideline.Client) -> None:
     for table in ("player_stats", "possessions", "shots"):
         second.requests.clear()

@@ -61,7 +61,7 @@ class AsyncClient(BaseClient):
         api_key: the key of the Broadcast API.
         environment: "production" (default) or "development".
         sport: "basketball" (default) or "football"; with `environment` it picks the documented addresses.
-        base_url, websocket_url, broadcast_base_url: other addresses than those; origins, without a path.
+        base_url, websocket_url, broadcast_base_url: other addresses than those; a path is the prefix of a proxy.
         timeout: seconds (or a `timedelta`) for a call with all its attempts, or
             `sideline.Timeout(connect=10, read=30, total=120)`.
         max_retries: how often a request is sent again where that can help.

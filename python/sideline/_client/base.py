@@ -124,10 +124,10 @@ class BaseClient(Streams):
 
         See the documentation: Plans, scans and engines.
 
-        The schema is known without a request. Columns, `head`, and terms of a filter on `session_id`, `game_id` and
-        `team_id` become fewer requests; an id that the plan does not have gives no row. Times of rows narrow nothing:
-        give `start` and `end`. It takes the arguments of `plan`, is never awaited, and the plan is made once, with the
-        first rows. A query raises `IncompleteError` if a unit is missing.
+        The schema is known without a request. `head`, and terms of a filter on `session_id` and `game_id`, become fewer
+        requests; an id that the plan does not have gives no row. Columns, `team_id` and times of rows narrow nothing:
+        give `team_ids`, `start` and `end`. It takes the arguments of `plan`, is never awaited, and the plan is made
+        once, with the first rows. A query raises `IncompleteError` if a unit is missing.
 
         Raises `ValueError` for `box_score`, whose columns depend on the data: scan `player_stats`.
 

@@ -16,7 +16,7 @@ BAR_DELAY = 0.5
 
 
 class Progress(NamedTuple):
-    """The progress of a batch. The function passed as `progress=` is called with it after each change, and at the end.
+    """The progress of a batch. The function passed as `progress=` is called with it after changes, and at the end.
 
     >>> seen = []
     >>> batch = client.stats([session_id], progress=seen.append)

@@ -36,8 +36,8 @@ class LiveBoxScore:
     late and repeated values are ignored. Each row is read on its own: one that is unreadable is left out, counted and
     named (`unreadable`, `problems`), and all others are applied. What was recovered after a gap never replaces what the
     stream delivered since the request, and lowers a count only if two requests agree. `seed` takes a REST response, at
-    the start or after a gap. Its columns are those of `sport`, by default that of the first seed; without a seed it is
-    basketball.
+    the start or after a gap. Its columns are those of `sport`, by default that of the first argument;
+    without one it is basketball.
 
     >>> score = sideline.LiveBoxScore(client.team_game_stats(team_id, game_id=game_id))
     >>> score.table().name
