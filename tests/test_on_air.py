@@ -395,6 +395,18 @@ def test_each_address_needs_the_token(path: str, query: str, site: str | None, s
     assert refusal(path, query, ["127.0.0.1:8000"], None, site, PageOptions("0.0.0.0", 8000, TOKEN, has_feed=True), 8000) == status
 
 
+def test_the_load_balancer_of_the_page_gets_an_answer() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    [(method, target, host)] = re.findall(r"http-check send meth (\S+) uri (\S+) hdr Host (\S+)`", text)
+    [forwarded] = re.findall(r"http-request set-header Host (\S+)`", text)
+    with on_air(host="0.0.0.0", token=TOKEN) as (_, page):
+        port = int(re.findall(r":(\d+)/", page.address)[0])
+        for path, name in ((target, host), ("/feed.json?token=…", forwarded)):
+            with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+                connection.request(method, path.replace("…", TOKEN), headers={"Host": name.replace("8080", str(port))})
+                assert connection.getresponse().status in (HTTPStatus.OK, HTTPStatus.SERVICE_UNAVAILABLE)
+
+
 def test_another_host_needs_a_token_and_no_text_shows_it() -> None:
     with games() as (game, client), client.live(game.id) as stream:
         with pytest.raises(ValueError, match="give a token= too"):
