@@ -398,10 +398,10 @@ def test_each_address_needs_the_token(path: str, query: str, site: str | None, s
 def test_the_load_balancer_of_the_page_gets_an_answer() -> None:
     text = PAGE.read_text(encoding="utf-8")
     [(method, target, host)] = re.findall(r"http-check send meth (\S+) uri (\S+) hdr Host (\S+)`", text)
-    [forwarded] = re.findall(r"http-request set-header Host (\S+)`", text)
+    [feed_host] = re.findall(r"http-request set-header Host (\S+)`", text)
     with on_air(host="0.0.0.0", token=TOKEN) as (_, page):
         port = int(re.findall(r":(\d+)/", page.address)[0])
-        for path, name in ((target, host), ("/feed.json?token=…", forwarded)):
+        for path, name in ((target, host), ("/feed.json?token=…", feed_host)):
             with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
                 connection.request(method, path.replace("…", TOKEN), headers={"Host": name.replace("8080", str(port))})
                 assert connection.getresponse().status in (HTTPStatus.OK, HTTPStatus.SERVICE_UNAVAILABLE)
