@@ -141,8 +141,8 @@ def first_year(season: object) -> int:
         year, second = int(match[1]), match[2]
     else:
         raise ValueError(f'the season is {season!r}; write "2026-27", or the year in which it begins, 2026')
-    if not 1970 <= year <= 9998:
-        raise ValueError(f"the season begins in {year}; give a year from 1970")
+    if not 1990 <= year <= 2099:
+        raise ValueError(f"the season begins in {year}; give a year from 1990 to 2099")
     if second is not None and second != str(year + 1)[-len(second) :]:
         raise ValueError(
             f'the season {season!r} does not end a year after it begins: write "{year}-{(year + 1) % 100:02d}"'
