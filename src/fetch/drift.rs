@@ -91,10 +91,7 @@ impl Drift {
     ) -> std::result::Result<(Payload, Vec<DriftField>), FetchError> {
         let is_short = payload.size() <= INLINE_CHECK_BYTES;
         let inspect = move || self.inspect(&payload, is_body_shown, machine::now()).map(|fields| (payload, fields));
-        let result = match is_short {
-            true => inspect(),
-            false => machine::run_blocking(inspect).await.map_err(stop_error)?,
-        };
+        let result = if is_short { inspect() } else { machine::run_blocking(inspect).await.map_err(stop_error)? };
         result.map_err(|failed| *failed)
     }
 
