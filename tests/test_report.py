@@ -6,14 +6,14 @@ import html
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import Commit, Store, around_commits, season_clock, small_season
+from archives import Commit, Store, around_commits, pl, season_clock, small_season
 from service import Service
 
 import sideline
@@ -234,3 +234,56 @@ def test_an_archive_that_cannot_be_written_to_still_has_its_report(
     with pytest.warns(UserWarning, match="will not know of this one, .*: read-only"):
         archive_with_holes.report(tmp_path / "report.html")
     assert "</html>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def last_night(archive: sideline.Archive) -> list[list[str]]:
+    """The rows of "Scores and leaders"."""
+    [rows] = [rows[1:] for rows in Page(archive.report().html).tables if rows[0][:2] == ["game", "score"]] or [[]]
+    return rows
+
+
+def with_points(points: object) -> Callable[[Any], Any]:
+    """A change of a body that gives each line these points, or none."""
+
+    def change(node: Any) -> Any:
+        if isinstance(node, dict):
+            if "PTS" in node:
+                node["PTS"] = points
+            for value in node.values():
+                change(value)
+        for value in node if isinstance(node, list) else ():
+            change(value)
+        return node
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("fault", "score"),
+    [
+        ({}, r"\d+–\d+"),
+        ({"status": 404}, r"\?–\?"),
+        ({"change": with_points(None)}, r"\?–\?"),
+        ({"change": with_points(1e300)}, r"2e\+300–2e\+300"),
+    ],
+    ids=["whole", "missing", "without points", "too many points"],
+)
+def test_the_last_night_has_each_game_and_only_known_points(fault: dict[str, Any], score: str, tmp_path: Path) -> None:
+    with Service(seed=3, now="2027-03-01T12:00:00Z", sessions=(2, 2)) as service, sideline.Client(**service.client_options()) as client:
+        last = [game for game in service.season.games if game.sessions][-1]
+        if fault:
+            service.faults.add("stats", when=lambda request: any(session.id in request.target for session in last.sessions), **fault)
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(**DAYS, on_error="keep", progress=False)
+        [row] = last_night(archive)
+        assert row[0] == f"{service.season.team_name(last.away_id)} at {service.season.team_name(last.home_id)}"
+        assert re.fullmatch(score, row[1])
+
+
+def test_games_that_were_requested_by_id_are_in_the_last_night(tmp_path: Path) -> None:
+    with Service(seed=3, now="2027-03-01T12:00:00Z") as service, sideline.Client(**service.client_options()) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(game_ids=[service.season.games[0].id], progress=False)
+        totals = archive.scan("box_score").filter("is_team_total").group_by("team_id").agg(pl.col("PTS").sum()).collect()
+        [row] = last_night(archive)
+        assert sorted(map(int, row[1].split("–"))) == sorted(totals["PTS"].cast(pl.Int64))

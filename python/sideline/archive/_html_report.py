@@ -363,10 +363,7 @@ def _night(facts: Facts) -> Section:
         sides = [str(game[f"{side}_team_name"] or f"team {game[f'{side}_team_id']}") for side in ("away", "home")]
         points = [cell(game["points"][side]) or "?" for side in ("away", "home")]
         is_over = game["game_id"] not in facts.open_games
-        leaders = [
-            f"{game['leaders'][stat][0]} {game['leaders'][stat][1]}" if stat in game["leaders"] else ""
-            for stat in STATS
-        ]
+        leaders = [" ".join(map(cell, game["leaders"][stat])) if stat in game["leaders"] else "" for stat in STATS]
         score = "–".join(points) + ("" if is_over else ", not over")
         tipoff = game["tipoff_at"]
         start = f"{tipoff.astimezone(facts.zone):%Y-%m-%d %H:%M}" if tipoff else ""

@@ -42,21 +42,29 @@ def loads_and_shots(archive: "Archive") -> tuple[list[dict[str, Any]], list[dict
 
 
 def games_of_the_night(archive: "Archive") -> list[dict[str, Any]]:
-    """Return the games of the last night with a box score: teams, points of each, and the leaders."""
+    """Return the games of the last night: teams, points of each, and the leaders, as far as box scores have them.
+
+    An archive without a box score has none.
+    """
     pl: Any = library("polars", "archive")
+    store = store_of(archive)
     columns = ("session_id", "game_id", "team_id", "player_id", "first_name", "last_name", "is_team_total", *STATS)
     names = ("home_team_id", "home_team_name", "away_team_id", "away_team_name")
-    starts: Any = (
-        scan(store_of(archive), "sessions").select("session_id", "game_id", "started_at").drop_nulls().collect()
-    )
-    if starts.is_empty():
+    starts: Any = scan(store, "sessions").select("session_id", "game_id", "started_at").drop_nulls().collect()
+    box_score = scan(store, "box_score")
+    if starts.is_empty() or box_score.select("game_id").drop_nulls().head(1).collect().is_empty():
         return []
-    night = _last(pl, starts)
-    lines: Any = scan(store_of(archive), "box_score").filter(pl.col("game_id").is_in(night["game_id"].to_list()))
-    lines = lines.select(columns).collect().unique(("session_id", "team_id", "player_id", "is_team_total"))
-    games: Any = scan(store_of(archive), "games").select("game_id", "tipoff_at", *names).unique("game_id").collect()
-    rows: list[dict[str, Any]] = games.join(lines, on="game_id", how="semi").sort("tipoff_at", "game_id").to_dicts()
-    return [{**game, **_result(pl, lines.filter(pl.col("game_id") == game["game_id"]), game)} for game in rows]
+    of_night = pl.col("game_id").is_in(_last(pl, starts)["game_id"].unique().to_list())
+    lines: Any = box_score.filter(of_night).select(columns).collect()
+    lines = lines.unique(("session_id", "team_id", "player_id", "is_team_total"))
+    # A sync by ids stores no schedule.
+    schedule = scan(store, "games").select("game_id", "tipoff_at", *names)
+    events = scan(store, "events").select("game_id", pl.col("started_at").alias("tipoff_at"), *names)
+    games: Any = pl.concat([part.filter(of_night).collect() for part in (schedule, events)])
+    games = games.unique("game_id", keep="first", maintain_order=True).sort("tipoff_at", "game_id")
+    return [
+        {**game, **_result(pl, lines.filter(pl.col("game_id") == game["game_id"]), game)} for game in games.to_dicts()
+    ]
 
 
 def _last(pl: Any, starts: Any) -> Any:
@@ -65,15 +73,15 @@ def _last(pl: Any, starts: Any) -> Any:
 
 def _result(pl: Any, lines: Any, game: dict[str, Any]) -> dict[str, Any]:
     """Return the points of both teams and the leader of each statistic, added up over the sessions of a game."""
-    totals = lines.filter(pl.col("is_team_total")).group_by("team_id").agg(pl.col("PTS").sum().cast(pl.Int64))
-    points = dict(totals.iter_rows())
+    # The sum of no value is unknown, not 0.
+    sums = [pl.when(pl.col(stat).is_not_null().any()).then(pl.col(stat).sum()) for stat in STATS]
+    totals = lines.filter(pl.col("is_team_total")).group_by("team_id").agg(sums)
+    points = dict(totals.select("team_id", "PTS").iter_rows())
     name = pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True)
-    players = (
-        lines.filter(~pl.col("is_team_total"))
-        .group_by("player_id")
-        .agg(name.first().alias("name"), pl.col(STATS).sum().cast(pl.Int64))
-    )
-    leaders = {stat: players.sort(stat, "name", descending=(True, False)).head(1).to_dicts() for stat in STATS}
+    players = lines.filter(~pl.col("is_team_total")).group_by("player_id").agg(name.first().alias("name"), *sums)
+    leaders = {
+        stat: players.sort(stat, "name", descending=(True, False), nulls_last=True).head(1).to_dicts() for stat in STATS
+    }
     return {
         "points": {side: points.get(game[f"{side}_team_id"]) for side in ("home", "away")},
         "leaders": {stat: (best[0]["name"], best[0][stat]) for stat, best in leaders.items() if best and best[0][stat]},
