@@ -461,6 +461,13 @@ def test_the_server_ends_with_its_input(root: Path) -> None:
     assert (result.returncode, result.stdout) == (0, "")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX closes the input")
+def test_an_input_that_was_closed_before_the_start_has_ended(root: Path) -> None:
+    command = ["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, str(root), "--no-log"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
 def test_games_of_an_archive_that_was_synced_by_id_are_listed(service: sideline.Simulator, games: list[str], tmp_path: Path) -> None:
     with service.client() as client:
         sideline.Archive(tmp_path / "by-id", client).sync(game_ids=games[:1], progress=False)

@@ -37,10 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> int(cli.main(["status", "no-such-folder"]))
     1
     """
-    for name in ("stdout", "stderr"):
+    for name, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_WRONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:  # closed before the start
-            null = os.open(os.devnull, os.O_WRONLY)
-            setattr(sys, name, os.fdopen(null, "w", encoding="utf-8", closefd=False))
+            null = os.open(os.devnull, flags)
+            setattr(sys, name, os.fdopen(null, mode, encoding="utf-8", closefd=False))
     escape_missing_characters(sys.stdout)
     parser = command_parser()
     args, rest = parser.parse_known_args(arguments)
