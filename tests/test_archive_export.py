@@ -29,6 +29,7 @@ import sideline
 from postgres_server import new_database, postgres_server
 from sideline.archive._export_target import Address, Target, keywords_of, open_target
 from sideline.archive._export_values import deliverable, sentence
+from sideline.cli import main
 
 pa = library("pyarrow")
 
@@ -183,6 +184,35 @@ def test_a_frozen_schema_refuses_a_column_and_an_evolving_one_adds_it(archive: s
     assert differences_of_shots(archive, target) is None
     archive.export(target)
     assert differences(archive, target) == []
+
+
+@needs("adbc_driver_manager", "adbc_driver_postgresql")
+@pytest.mark.parametrize(("name", "column"), [("shots", "zone"), ("box_score", "PTS"), ("coverage", "attempts")])
+def test_a_column_that_the_target_lacked_gets_its_values(name: str, column: str, archive: sideline.Archive, target: str) -> None:
+    archive.export(target)
+    with open_target(Address(target)) as database:
+        database.run(f'alter table {name} drop column "{column}"')
+        if name == "coverage":
+            database.run("insert into coverage (unit) values ('of no archive')")
+        database.commit()
+    archive.export(target)
+    assert differences(archive, target) == []
+    assert archive.export(target).units == 0
+
+
+def test_the_command_tells_a_target_that_does_not_fit_from_a_wrong_option(
+    archive: sideline.Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = f"duckdb://{tmp_path}/season.duckdb"
+    command = ["export", archive._store.root, "--schema", "freeze", "--to"]
+    assert main([*command, address]) == 0
+    with open_target(Address(address)) as database:
+        database.run("alter table shots drop column zone")
+        database.commit()
+    statuses = [main([*command, to]) for to in (address, "mysql://host/database", "postgresql://me@127.0.0.1:1/league")]
+    assert statuses == [1, 2, 1]
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 3 and all(line.startswith("sideline: ") for line in errors)
 
 
 def differences_of_shots(archive: sideline.Archive, address: str) -> None:

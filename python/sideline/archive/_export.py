@@ -56,6 +56,10 @@ _INDEXED_COLUMNS = (
 _BATCH_SIZE = 200
 
 
+class UnsuitableTarget(ValueError):
+    """The target has other tables or rows than those of the archive, or a frozen schema that lacks a column."""
+
+
 class Exported(NamedTuple):
     """The result of an export; see `Archive.export`."""
 
@@ -106,10 +110,12 @@ class _Export:
         self._columns = {name: target.columns(name) for name in present}
         self._rows = dict.fromkeys(self._tables, 0)
         self._problems: Counter[tuple[str, str]] = Counter()
-        # All bodies and groups of a table that the target does not have, or no longer, are exported again.
-        new = {name for name in self._tables if name not in present}
+        # All bodies and groups of a table that the target does not have whole, or no longer, are exported again.
+        new = {name for name in self._tables if not {*public_schema(name).names}.issubset(self._columns.get(name, ()))}
         for name in new & GROUPED_TABLES.keys():
             target.run(f"delete from {GROUPS_TABLE} where table_name = {quote_text(name)}")
+            if name in present:
+                target.run(f"delete from {quote_name(name)}")
         self._new_operations = {operation for operation, resource in RESOURCES.items() if new & set(resource.tables)}
 
     def run(self) -> Exported:
@@ -204,7 +210,7 @@ class _Export:
             self._report(name, f"beyond {MAX_COLUMNS} columns, these are left out: {names}")
         if missing and self._is_frozen:
             names = ", ".join(field.name for field in missing[:5])
-            raise ValueError(
+            raise UnsuitableTarget(
                 f'{name} has columns that the target lacks: {names}. Add them, or export with schema="evolve"'
             )
         if present_columns is None:
@@ -291,7 +297,7 @@ def _own_units(store: Store, units: dict[str, int], pseudonyms: "Pseudonyms | No
         return units
     names = {pseudonyms.unit(name): name for name in to_arrow(store, "coverage")["unit"].to_pylist()}
     if any(unit not in names for unit in units):
-        raise ValueError(
+        raise UnsuitableTarget(
             "the target has units that the archive lacks, which was restored from an earlier copy: export into an "
             "empty database or schema"
         )
@@ -318,7 +324,7 @@ def _exported_units(store: Store, target: Target, pseudonyms: "Pseudonyms | None
         source = pseudonyms.fingerprint(source)
     if not target.has(UNITS_TABLE):
         if present_names := [name for name in _EVERY_TABLE if target.has(name)]:
-            raise ValueError(
+            raise UnsuitableTarget(
                 f"the target has a table {present_names[0]!r} that no export made: use an empty database or schema"
             )
         target.create(UNITS_TABLE, _units_schema())
@@ -331,7 +337,7 @@ def _exported_units(store: Store, target: Target, pseudonyms: "Pseudonyms | None
     target.run(f"update {SOURCE_TABLE} set archive = archive")
     [state] = target.read(f"select * from {SOURCE_TABLE}").to_pylist()
     if state["archive"] != source:
-        raise ValueError(
+        raise UnsuitableTarget(
             "the target has the rows of another archive, or with other pseudonyms: export into an empty database or "
             "schema"
         )

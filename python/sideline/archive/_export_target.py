@@ -74,7 +74,7 @@ class Address:
         try:
             return Target(driver.connect(self._path))
         except Exception as error:  # noqa: BLE001 - the driver raises classes of its own
-            failure = str(error)
+            failure = _line(str(error))
             if is_new and disk_full(error):
                 # It would be taken for a damaged database.
                 path.unlink(missing_ok=True)
@@ -90,7 +90,7 @@ class Address:
         try:
             return Target(driver.connect(_conninfo(self._keywords)), self._without_secrets)
         except Exception as error:  # noqa: BLE001 - the driver raises classes of its own
-            failure = self._without_secrets(str(error))
+            failure = _line(self._without_secrets(str(error)))
         raise ConnectionError(f"cannot connect to the target of the export: {failure}")
 
     def _without_secrets(self, text: str) -> str:
@@ -139,6 +139,11 @@ def _conninfo(keywords: Mapping[str, str]) -> str:
     )
 
 
+def _line(text: str) -> str:
+    """Return the text of an error as one line."""
+    return " ".join(text.split())
+
+
 class Target:
     """A database in a transaction."""
 
@@ -164,7 +169,7 @@ class Target:
         except Exception as error:
             if not type(error).__module__.startswith("adbc_"):
                 raise
-            failure = self._scrub(str(error))
+            failure = _line(self._scrub(str(error)))
         if failure is not None and self.kind == "duckdb" and _OUT_OF_MEMORY in failure:
             raise MemoryError(f"DuckDB has no memory for a statement of the export: {failure}")
         if failure is not None:
