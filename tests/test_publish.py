@@ -83,14 +83,19 @@ def test_what_differs_from_the_manifest_is_a_line_and_status_1(
 
 @pytest.mark.parametrize(
     "manifest",
-    ["", "[]", '{"format": 2}', '{"format": 1}', '{"format": 1, "tables": {"a": {"files": [{}]}}}', "[" * 100_000],
+    [
+        *("", "[]", '{"format": 2}', '{"format": 1}', '{"format": 1, "tables": {"a": {"files": [{}]}}}', "[" * 100_000),
+        *(json.dumps({"format": 1, "tables": {"a": {"files": [{"path": "b", "bytes": size, "sha256": ""}]}}}) for size in ("many", 1e999)),
+    ],
 )
-def test_a_manifest_that_is_none_is_refused(manifest: str, tmp_path: Path) -> None:
+def test_a_manifest_that_is_none_is_refused(manifest: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(FileNotFoundError, match="it is not a published season"):
         verify(tmp_path)
     (tmp_path / "manifest.json").write_text(manifest, encoding="utf-8")
     with pytest.raises(ValueError, match="manifest"):
         verify(tmp_path)
+    assert sideline.cli.main(["verify", str(tmp_path)]) == 1
+    assert "manifest.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b"])

@@ -33,6 +33,10 @@ _TABLES = (*TABLES, *ANSWERS, "coverage", "corrections")
 _CHUNK_BYTES = 2**20
 
 
+class UnusableManifest(ValueError):
+    """The manifest is not that of a published season which this version reads."""
+
+
 def publish(
     store: Store, path: str | os.PathLike[str], verdicts: "Table", pseudonyms: "Pseudonyms | None" = None
 ) -> None:
@@ -176,15 +180,17 @@ def _entries(manifest: Path) -> Iterator[tuple[str, tuple[int, str]]]:
     try:
         document = json.loads(manifest.read_text(encoding="utf-8"))
         if document["format"] != _FORMAT:
-            raise ValueError(f"{manifest} has format {document['format']!r}: a newer sideline reads it")
+            raise UnusableManifest(f"{manifest} has format {document['format']!r}: a newer sideline reads it")
         for table in document["tables"].values():
             for entry in table["files"]:
                 name, size, digest = str(entry["path"]), int(entry["bytes"]), str(entry["sha256"])
                 if name.startswith("/") or ".." in Path(name).parts:
-                    raise ValueError(f"{manifest} names a file outside its folder: {name[:200]!r}")
+                    raise UnusableManifest(f"{manifest} names a file outside its folder: {name[:200]!r}")
                 yield name, (size, digest)
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"{manifest} is not the manifest of a published season") from error
+    except UnusableManifest:
+        raise
+    except (KeyError, TypeError, AttributeError, OverflowError, RecursionError, ValueError) as error:
+        raise UnusableManifest(f"{manifest} is not the manifest of a published season") from error
 
 
 def _digest(file: Path) -> str:
