@@ -312,6 +312,16 @@ def test_a_stale_connection_closes_when_the_next_request_comes(service: sideline
     assert len(service.requests) == before, "a request that was never read is in no log"
 
 
+def test_a_stale_connection_ends_with_a_reset(service: sideline.Simulator) -> None:
+    service.faults.add(body=BODY, stale=True, reset=True, times=1)
+    with connected(service) as connection:
+        receive(connection)
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.settimeout(5)
+        with pytest.raises(ConnectionResetError):
+            connection.recv(1)
+
+
 @pytest.mark.parametrize("reset", [False, True])
 def test_a_request_on_a_stale_connection_is_sent_again(
     service: sideline.Simulator, impatient: sideline.Client, patient: sideline.Client, truth: bytes, reset: bool
