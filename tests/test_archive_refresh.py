@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(120)]
 
+EARLY, DAY = datetime(2027, 2, 9, tzinfo=UTC), timedelta(days=1)
+"""The day of the first game of a season that ends on 2027-03-01."""
+
 SPAN: dict[str, Any] = {"start": "2026-07-01", "end": "2027-07-01"}
 
 
@@ -146,6 +149,29 @@ def test_the_times_of_a_filter_are_the_range(league: Service, archive: sideline.
     rows = archive.scan("shots", refresh=True).filter(pl.col("occurred_at") >= at, pl.col("occurred_at") < at + timedelta(minutes=5)).collect()
     assert rows.height > 0
     assert len(league.requests.all("schedule")) == 1
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        lambda at: at.is_between(EARLY, EARLY + DAY),
+        lambda at: at.is_between(EARLY, EARLY + DAY, closed="none"),
+        lambda at: at.dt.date().is_between(EARLY.date(), EARLY.date()),
+        lambda at: at.dt.date() == EARLY.date(),
+        lambda at: (at >= EARLY.date()) & (at < (EARLY + DAY).date()),
+        lambda at: (at > EARLY) & ~(at > EARLY + DAY),
+        lambda at: at.is_between(EARLY, EARLY + DAY) | (at > EARLY + 2 * DAY),
+        lambda at: (at == EARLY + timedelta(seconds=40)) | at.is_between(EARLY, EARLY + DAY),
+    ],
+)
+def test_all_times_that_a_filter_allows_are_in_the_range(condition: Callable[[polars.Expr], polars.Expr], tmp_path: Path) -> None:
+    with Service(seed=3, now="2027-03-01T12:00:00Z") as service, sideline.Client(**service.client_options()) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(start=EARLY + 5 * DAY, end="2027-03-01", progress=False)
+        matching = condition(pl.col("occurred_at"))
+        rows = archive.scan("shots", refresh=True).filter(matching).collect()
+        shots = pl.DataFrame(service.truth()["shots"], schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")})
+        assert rows.height == shots.filter(matching).height > 0
 
 
 def test_a_hole_raises_and_is_closed_by_the_next_query(league: Service, archive: sideline.Archive) -> None:

@@ -4,7 +4,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from math import inf
 from pathlib import Path
 from threading import Lock
@@ -296,23 +296,49 @@ def _ids(term: "polars.Expr") -> set[str] | None:
 
 def dates(predicate: "polars.Expr") -> tuple[datetime | None, datetime | None]:
     """Return the range of a predicate's comparisons of times with a value, a day wider, or nothing."""
-    pl = library("polars", "archive")
-    first: datetime | None = None
-    last: datetime | None = None
-    for term in terms(predicate):
-        inputs = term.meta.pop()
-        if len(inputs) != 2:
-            continue
-        for column, value in (inputs, inputs[::-1]):
-            if not column.meta.is_column() or value.meta.root_names():
-                continue
-            literal = pl.select(value).to_series()
-            if literal.len() != 1 or not isinstance(literal[0], datetime):
-                continue
-            at = literal[0] if literal[0].tzinfo else literal[0].replace(tzinfo=UTC)
-            if any(form.meta.eq(term) for form in (column >= value, column > value, value <= column, value < column)):
-                first = at if first is None else max(first, at)
-            elif any(form.meta.eq(term) for form in (column <= value, column < value, value >= column, value > column)):
-                last = at if last is None else min(last, at)
-            break
+    first, last = _times(predicate)
     return (None, None) if first is None else (first - _MARGIN, None if last is None else last + _MARGIN)
+
+
+def _times(predicate: "polars.Expr") -> tuple[datetime | None, datetime | None]:
+    """Return the range in which all times are that match; `None` for an end that is open."""
+    inputs = predicate.meta.pop()
+
+    def is_one_of(*forms: "polars.Expr") -> bool:
+        return any(form.meta.eq(predicate) for form in forms)
+
+    for column, value in (inputs, inputs[::-1]) if len(inputs) == 2 else ():
+        is_and = is_one_of(column & value)
+        if is_and or is_one_of(column | value):
+            (*firsts,), (*lasts,) = zip(_times(column), _times(value), strict=True)
+            known_firsts, known_lasts = ([at for at in times if at is not None] for times in (firsts, lasts))
+            if is_and:
+                return max(known_firsts, default=None), min(known_lasts, default=None)
+            return (min(known_firsts) if known_firsts == firsts else None), (
+                max(known_lasts) if known_lasts == lasts else None
+            )
+        at = _time(column, value)
+        if at is not None:
+            is_equal = is_one_of(column == value, value == column)
+            starts = is_equal or is_one_of(column >= value, column > value, value <= column, value < column)
+            ends = is_equal or is_one_of(column <= value, column < value, value >= column, value > column)
+            return (at if starts else None), (at if ends else None)
+    for column, low, high in (inputs, inputs[::-1]) if len(inputs) == 3 else ():
+        if is_one_of(*(column.is_between(low, high, closed=closed) for closed in ("both", "left", "right", "none"))):
+            return _time(column, low), _time(column, high)
+    return None, None
+
+
+def _time(column: "polars.Expr", value: "polars.Expr") -> datetime | None:
+    """Return the time with which a column, or its date, is compared; `None` for any other comparison."""
+    pl = library("polars", "archive")
+    names = column.meta.root_names()
+    if len(names) != 1 or value.meta.root_names():
+        return None
+    if not column.meta.is_column() and not pl.col(names[0]).dt.date().meta.eq(column):
+        return None
+    literal = pl.select(value).to_series()
+    at = literal[0] if literal.len() == 1 else None
+    if isinstance(at, datetime):
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
+    return datetime(at.year, at.month, at.day, tzinfo=UTC) if isinstance(at, date) else None
