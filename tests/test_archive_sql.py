@@ -186,3 +186,13 @@ def test_a_mistake_in_a_query_is_explained(archive: sideline.Archive) -> None:
         archive.sql("select * from shotz")
     with pytest.raises(ValueError, match="memory_limit='lots' is not a size; write '1GB', for example"):
         archive.sql("select 1", memory_limit="lots")
+
+
+def test_a_folder_is_read_without_a_file_system_of_python(archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread of Arrow that frees a buffer of Python after the interpreter has ended aborts the process."""
+    from deltalake.fs import DeltaStorageHandler
+
+    monkeypatch.setattr(DeltaStorageHandler, "from_table", lambda *_: pytest.fail("read by deltalake"))
+    assert archive.to_arrow("shots").num_rows == archive.scan("shots").collect().height > 0
+    assert archive.connect().execute("select count(*) from shots").fetchall() == [(archive.to_arrow("shots").num_rows,)]
+    assert archive.audit().num_rows == 0

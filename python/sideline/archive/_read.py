@@ -222,7 +222,7 @@ def batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.Table]":
     """Yield the rows of an opened table with its public columns and types, some in memory at a time."""
     pa: Any = library("pyarrow", "archive")
     name = name_of(table)
-    rows = coverage_batches(store, table) if name == "coverage" else table.to_pyarrow_dataset().to_batches()
+    rows = coverage_batches(store, table) if name == "coverage" else store.dataset(table).to_batches()
     for batch in rows:
         yield conform(pa.Table.from_batches([batch]), public_schema(name))
 
@@ -251,14 +251,13 @@ def by_name(names: Iterable[str]) -> "polars.Expr":
 
 def to_arrow(store: Store, name: str, *, warn: bool = False) -> "pyarrow.Table":
     """Return a whole table."""
-    pa = library("pyarrow", "archive")
     table = open_table(store, name)
     target = public_schema(name)
     if table is None:
         if warn:
             warn_of_unrequested(store, [name])
         return target.empty_table()
-    rows = coverage_table(store, table) if name == "coverage" else pa.table(table.to_pyarrow_table())
+    rows = coverage_table(store, table) if name == "coverage" else store.dataset(table).to_table()
     return conform(rows.select(target.names) if name in internal_schemas() else rows.drop_columns(MONTH), target)
 
 

@@ -59,7 +59,7 @@ def _database(store: Store, config: dict[str, Any], *, positions: bool) -> tuple
         elif name == "coverage":
             connection.register(name, coverage_table(store, table))
         else:
-            rows = table.to_pyarrow_dataset()
+            rows = store.dataset(table)
             if name == "raw" and not positions:
                 compute: Any = library("pyarrow.compute", "archive")
                 rows = rows.filter(compute.field("operation") != "locations")

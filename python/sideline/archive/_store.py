@@ -458,11 +458,22 @@ class Store:
         with self.open_file(table, file) as stream:
             return parquet.ParquetFile(stream, pre_buffer=True).read(columns, use_threads=False)
 
+    def dataset(self, table: "DeltaTable") -> Any:
+        """Return the rows of a table as a dataset of Arrow, which in a folder reads files without Python.
+
+        A thread of Arrow may free a buffer of Python after the interpreter has ended, and would abort the process.
+        """
+        return table.to_pyarrow_dataset(filesystem=self._local_filesystem(table))
+
     def _filesystem(self, table: "DeltaTable") -> Any:
         """Return the file system of the table's folder."""
+        return self._local_filesystem(table) or self.in_place(table).to_pyarrow_dataset().filesystem
+
+    def _local_filesystem(self, table: "DeltaTable") -> Any:
+        """Return Arrow's own file system of the table's folder, or `None` if deltalake must read it."""
         # Only deltalake knows the options of a bucket, and which features of later protocols it cannot read.
         if not self.is_local or table.protocol().min_reader_version > 1:
-            return self.in_place(table).to_pyarrow_dataset().filesystem
+            return None
         fs: Any = library("pyarrow.fs", "archive")
         return fs.SubTreeFileSystem(f"{self.root}/{name_of(table)}", fs.LocalFileSystem())
 
