@@ -4,8 +4,7 @@ The tables' coordinates are millimetres in one of two frames, which each column'
 (`sideline.SCHEMAS["shots"]["player_x"].frame`); `z` is the height above the floor in both.
 
 - `court`, here `COURT`: the origin is the centre of the court, x goes across it, y along it. It does not depend on
-which
-  team attacks: one hoop is at positive y, the other at negative y.
+  which team attacks: one hoop is at positive y, the other at negative y.
 - `hoop`, here `HOOP`, for shot charts: the origin is the attacked hoop, y goes from it towards mid-court, and x to the
   right when looking that way. So a team attacks downwards, along -y.
 
