@@ -280,10 +280,17 @@ def test_the_last_night_has_each_game_and_only_known_points(fault: dict[str, Any
         assert re.fullmatch(score, row[1])
 
 
-def test_games_that_were_requested_by_id_are_in_the_last_night(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_by_id", [True, False])
+def test_games_that_the_stored_schedule_lacks_are_in_the_last_night(is_by_id: bool, tmp_path: Path) -> None:
     with Service(seed=3, now="2027-03-01T12:00:00Z") as service, sideline.Client(**service.client_options()) as client:
+        last = [game for game in service.season.games if game.sessions][-1]
         archive = sideline.Archive(tmp_path / "season", client)
-        archive.sync(game_ids=[service.season.games[0].id], progress=False)
-        totals = archive.scan("box_score").filter("is_team_total").group_by("team_id").agg(pl.col("PTS").sum()).collect()
+        if is_by_id:
+            archive.sync(game_ids=[last.id], progress=False)
+        else:
+            service.change.unlist_game(last.id)
+            archive.sync(**DAYS, progress=False)
+        of_game = (pl.col("game_id") == last.id) & pl.col("is_team_total")
+        totals = archive.scan("box_score").filter(of_game).group_by("team_id").agg(pl.col("PTS").sum()).collect()
         [row] = last_night(archive)
         assert sorted(map(int, row[1].split("–"))) == sorted(totals["PTS"].cast(pl.Int64))

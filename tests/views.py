@@ -233,10 +233,10 @@ class Views:
         differences = {name: count for name in names if name != "players" and (count := counts.get(name, "0")) != f"{len(truth[name]):,}"}
         assert not differences, differences
         last = max((session.start for event in season.games for session in event.sessions), default=0)
-        night = [event for event in season.games if event.is_scheduled and any(session.start > last - DAY for session in event.sessions)]
+        night = [event for event in season.games if any(session.start > last - DAY for session in event.sessions)]
         verdicts = worst_by_game(rows)
         expected = []
-        for event in sorted(night, key=lambda event: (event.tipoff, event.id)):
+        for event in sorted(night, key=lambda event: (event.tipoff if event.is_scheduled else event.start, event.id)):
             points: Counter[int] = Counter(dict.fromkeys(event.team_ids, 0))
             for session in event.sessions:
                 for team, action in session.actions():

@@ -48,14 +48,14 @@ def games_of_the_night(archive: "Archive") -> list[dict[str, Any]]:
     """
     pl: Any = library("polars", "archive")
     store = store_of(archive)
-    columns = ("session_id", "game_id", "team_id", "player_id", "first_name", "last_name", "is_team_total", *STATS)
+    columns = ("session_id", "game_id", "team_id", "player_id", "first_name", "last_name", "is_team_total")
     names = ("home_team_id", "home_team_name", "away_team_id", "away_team_name")
     starts: Any = scan(store, "sessions").select("session_id", "game_id", "started_at").drop_nulls().collect()
     box_score = scan(store, "box_score")
     if starts.is_empty() or box_score.select("game_id").drop_nulls().head(1).collect().is_empty():
         return []
     of_night = pl.col("game_id").is_in(_last(pl, starts)["game_id"].unique().to_list())
-    lines: Any = box_score.filter(of_night).select(columns).collect()
+    lines: Any = box_score.filter(of_night).select(*columns, *STATS, "FG", "FT").collect()
     lines = lines.unique(("session_id", "team_id", "player_id", "is_team_total"))
     # A sync by ids stores no schedule.
     schedule = scan(store, "games").select("game_id", "tipoff_at", *names)
@@ -73,12 +73,17 @@ def _last(pl: Any, starts: Any) -> Any:
 
 def _result(pl: Any, lines: Any, game: dict[str, Any]) -> dict[str, Any]:
     """Return the points of both teams and the leader of each statistic, added up over the sessions of a game."""
-    # The sum of no value is unknown, not 0.
-    sums = [pl.when(pl.col(stat).is_not_null().any()).then(pl.col(stat).sum()) for stat in STATS]
-    totals = lines.filter(pl.col("is_team_total")).group_by("team_id").agg(sums)
-    points = dict(totals.select("team_id", "PTS").iter_rows())
+    totals = lines.filter(pl.col("is_team_total")).group_by("team_id").agg(pl.col("PTS").sum())
+    points = dict(totals.iter_rows())
+    # A code that no row has may be 0 or unknown.
+    if lines["PTS"].is_null().all() and lines.select(pl.col("FG", "FT").sum()).sum_horizontal().sum():
+        points.clear()
     name = pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True)
-    players = lines.filter(~pl.col("is_team_total")).group_by("player_id").agg(name.first().alias("name"), *sums)
+    players = (
+        lines.filter(~pl.col("is_team_total"))
+        .group_by("player_id")
+        .agg(name.first().alias("name"), pl.col(STATS).sum())
+    )
     leaders = {
         stat: players.sort(stat, "name", descending=(True, False), nulls_last=True).head(1).to_dicts() for stat in STATS
     }
