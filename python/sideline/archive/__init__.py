@@ -488,8 +488,7 @@ class Archive:
         _read.require(self._store)
         rows = _read.coverage(self._store)
         games = [row for row in rows if row["operation"] == "game" and row["body_id"] is not None]
-        tables = _read.open_tables(self._store, (*TABLES, *ANSWERS, "corrections"))
-        counts = {name: table.count() for name, table in tables.items() if table is not None}
+        counts = _read.counts_of_rows(self._store, (*TABLES, *ANSWERS, "corrections"))
         corrections = counts.pop("corrections", 0)
         columns = public_schema("coverage").names
         return ArchiveInfo(

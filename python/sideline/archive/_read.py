@@ -12,7 +12,7 @@ from . import _arrow
 from ._plan import ANSWERS, GAME_OPERATIONS, NO_MONTH, RESOURCES, SESSION_OPERATIONS, TABLES, Unit, event_of
 from ._schemas import MONTH, internal_schemas, public_schema
 from ._store import Store, name_of
-from ._store_errors import find_damage, is_from_a_reader, recorded_versions, remedy
+from ._store_errors import check_last_commits, find_damage, is_from_a_reader, recorded_versions, remedy
 
 if TYPE_CHECKING:
     import polars
@@ -128,6 +128,17 @@ def open_tables(store: Store, names: Iterable[str]) -> "dict[str, DeltaTable | N
         require(store)
         tables |= check_missing(store, missing)
     return {name: None if table is None else store.in_place(table) for name, table in tables.items()}
+
+
+def counts_of_rows(store: Store, names: Iterable[str]) -> dict[str, int]:
+    """Return the number of rows of each stored table by its log, which alone is checked."""
+    tables = {}
+    for name in names:
+        if store.is_local:
+            check_last_commits(store.root, name)
+        tables[name] = store.open(name)
+    check_missing(store, [name for name, table in tables.items() if table is None])
+    return {name: table.count() for name, table in tables.items() if table is not None}
 
 
 def warn_of_unrequested(store: Store, names: Collection[str]) -> None:
