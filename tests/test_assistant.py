@@ -461,7 +461,7 @@ def test_the_server_ends_with_its_input(root: Path) -> None:
     assert (result.returncode, result.stdout) == (0, "")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX closes the input")
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell closes the input")
 def test_an_input_that_was_closed_before_the_start_has_ended(root: Path) -> None:
     command = ["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, str(root), "--no-log"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

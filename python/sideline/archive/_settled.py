@@ -317,8 +317,10 @@ class Ledger:
         if self._table is None and self.raw is not None:
             require(store)
         elif self._table is not None:
-            lacks_corrections = store.is_local and not store.has("corrections")
-            check_missing(store, ["raw"] * (self.raw is None) + ["corrections"] * lacks_corrections)
+            missing = ["raw"] if self.raw is None else []
+            if store.is_local and not store.has("corrections"):
+                missing.append("corrections")
+            check_missing(store, missing)
         self._settled_entries: Settled | None = None
         self._by_month: dict[str, set[str]] = {}
         self._add(() if self._table is None else store.select(self._table, months=[NO_MONTH]))

@@ -541,16 +541,16 @@ class Store:
         return deltalake.CommitProperties(custom_metadata=self.commit_metadata(name), **options)
 
     def commit_metadata(self, name: str) -> dict[str, str]:
-        """Return what a commit of a table says: the version of sideline, the number of the last lease, and that of
-        `coverage` in a folder the versions of the other tables."""
+        """Return what a commit of a table records: the version of sideline and the number of the last lease.
+
+        A commit of `coverage` in a folder also records the versions of the other tables' logs.
+        """
         metadata = {"sideline": __version__, **({} if self.fence is None else {"lease": str(self.fence)})}
         if self.is_local and name == "coverage":
-            before = recorded_versions(self.root)
-            versions = {
-                table: newest if table in self.rebuilt else max(newest, before.get(table, -1))
-                for table in (*TABLES, "corrections")
-                for newest in [newest_version(self.root, table)]
-            }
+            versions = recorded_versions(self.root)
+            for table in (*TABLES, "corrections"):
+                newest = newest_version(self.root, table)
+                versions[table] = newest if table in self.rebuilt else max(newest, versions.get(table, -1))
             metadata[VERSIONS] = json.dumps({table: version for table, version in versions.items() if version >= 0})
         return metadata
 

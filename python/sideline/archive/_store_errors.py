@@ -116,11 +116,11 @@ def recorded_versions(root: str) -> dict[str, int]:
     folder = Path(root, "coverage", LOG)
     if (version := newest_version(root, "coverage")) < 0 or not (commit := folder / f"{version:020}.json").exists():
         return {}
-    with commit.open(encoding="utf-8") as lines:
-        info = next((line for line in lines if line.startswith('{"commitInfo"')), "{}")
     try:
+        with commit.open(encoding="utf-8") as lines:
+            info = next((line for line in lines if line.startswith('{"commitInfo"')), "{}")
         versions: dict[str, int] = json.loads(json.loads(info).get("commitInfo", {}).get(VERSIONS, "{}"))
-    except ValueError as error:
+    except (AttributeError, ValueError) as error:
         raise error_of_log(root, "coverage", error) from None
     return versions
 
