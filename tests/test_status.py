@@ -339,13 +339,35 @@ def test_a_game_whose_event_is_of_the_range_has_its_row_whenever_it_was_to_begin
         game.tipoff = game.start + (600_000 if is_late else -600_000)
         begin, end = (game.start - 86_400_000, game.start + 1) if is_late else (game.start - 1, service.season.now)
         archive = sideline.Archive(tmp_path / "season", client)
-        report = archive.sync(start=begin, end=end, tables=["games", "shots"], progress=False)
-        assert report.complete
+        options = {"start": begin, "end": end, "tables": ["games", "shots"], "progress": False}
+        assert archive.sync(**options).complete
         assert game.id in archive.scan("games").collect()["game_id"]
         verdicts = [row["status"] for row in archive.status(correction_window=timedelta(0)).to_dicts() if row["game_id"] == game.id]
         assert {*verdicts} <= {"available", "provisional"}
         others = {event.id for event in service.season.games if not begin <= event.tipoff <= end} - {game.id}
         assert not others & {*archive.scan("games").collect()["game_id"]}
+
+
+def test_a_game_cut_by_the_range_gets_its_row_after_a_failed_request_for_it(tmp_path: Path) -> None:
+    with Service(**SIZE) as service, sideline.Client(**service.client_options(), max_retries=0) as client:
+        game = next(event for event in service.season.games if event.sessions)
+        game.tipoff = game.start - 600_000
+        archive = sideline.Archive(tmp_path / "season", client)
+        options = {"start": game.start - 1, "end": game.start + 86_400_000, "tables": ["games", "shots"], "progress": False}
+        # The request for the range fails, then those around both of its ends, then that for the range again.
+        for skip, times, unit in ((0, 1, "schedule/all"), (1, 2, f"event/{game.id}"), (0, 1, "schedule/all")):
+            service.faults.add("schedule", skip=skip, times=times, status=503)
+            with pytest.raises(sideline.errors.IncompleteSync, match=unit):
+                archive.sync(**options)
+            assert game.id not in archive.scan("games").collect()["game_id"]
+            service.faults.clear()
+            service.season.now += 30 * 86_400_000
+        assert archive.sync(**options).complete
+        assert game.id in archive.scan("games").collect()["game_id"]
+        assert not archive.info().holes
+        service.requests.clear()
+        assert archive.sync(**options).complete
+        assert len(service.requests.all("schedule")) == 1
 
 
 def test_a_played_game_of_which_only_the_schedule_is_stored_is_available(tmp_path: Path, second: Service) -> None:

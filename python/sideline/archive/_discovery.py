@@ -17,7 +17,7 @@ from ._fetch import REQUEST_ERRORS, SEASON_DATE, Outcome, Refusals, connection_e
 from ._listing import Event, Game, Listing, Origin
 from ._memory import trim
 from ._packed import Packed
-from ._plan import Unit
+from ._plan import Unit, has_rows
 from ._store import now
 from ._withdrawals import Lists, Parent
 
@@ -48,6 +48,7 @@ class Discovery:
         settled_entries: "Settled | None" = None,
         is_practice: Callable[[str], bool] | None = None,
         has_team: Callable[[int | None], bool] = lambda _: False,
+        find: Callable[[str], Mapping[str, Any] | None] | None = None,
         timeout: "Timeout | Duration | None" = None,
     ) -> None:
         self._client = client
@@ -78,6 +79,8 @@ class Discovery:
         self._selected_teams: frozenset[int] | None = None
         """The teams whose games are wanted; `None`: all."""
         self._were_teams_requested = False
+        self._find = find
+        """Returns the stored row of a unit, if the games of the schedule are stored."""
         self._games_without_entry: dict[str, datetime] = {}
         """The games near the ends of the range that the schedule lacks, and when their events start."""
 
@@ -143,11 +146,6 @@ class Discovery:
         # After the events: a game that none of them is needs a request of its own. Both would take twice the memory.
         if self._settled_entries is not None:
             self._settled_entries.forget_units()
-        self._games_without_entry = {
-            event.id: event.starts_at
-            for event in self.events.values()
-            if event.is_game and event.starts_at is not None and not first + _DAY < event.starts_at < last - _DAY
-        }
         for unit, payload, _ in schedules:
             self._note(unit, payload, chain(self._read_schedule(unit, payload), self._read_around(first, last)))
         if not self._were_teams_requested and any(outcome.error for outcome in self.outcomes):
@@ -165,6 +163,8 @@ class Discovery:
                 if facts.setdefault(event.id, (event.starts_at, event.teams)) != (event.starts_at, event.teams):
                     text = "its list has it twice, with other times or teams"
                     self._problem(_problem_unit(event), text, event.body, origin)
+                if (at := _time_near_an_end(event, unit)) is not None:
+                    self._games_without_entry[event.id] = at
             if self._settled_entries is not None:
                 listing.events = self._settled_entries.drop_settled(listing.events, self.events, self.clock)
             for event in listing.events:
@@ -194,16 +194,34 @@ class Discovery:
 
     def _read_around(self, *edges: datetime) -> Iterator[Listing]:
         """Yield games that were to begin outside the range, before or after it, and whose events are of it."""
+        unread: dict[str, Outcome] = {}
         for edge in edges:
             first, last = edge - min(_DAY, edge - _EARLIEST), edge + min(_DAY, _LATEST - edge)
             unit = Unit("schedule", "all", start=first, end=last)
-            wanted_ids = {game_id for game_id, at in self._games_without_entry.items() if first <= at <= last}
+            wanted_ids = {
+                key for key, at in self._games_without_entry.items() if first <= at <= last and self._is_new(key)
+            }
             call = partial(self._client.schedule, first, last, timeout=self._timeout)
             for _, payload, elements in self._request([(unit, call, "games")] if wanted_ids else []):
+                if payload is None:
+                    unread.update(dict.fromkeys(wanted_ids, self.outcomes.pop()))
                 for _, part in _batches(elements):
                     listing = _listing.games(part, _origin_of(payload, unit))
                     games = [self._compare(game) for game in listing.games if game.id in wanted_ids]
+                    for game in games:
+                        self._games_without_entry.pop(game.id, None)
                     yield Listing(games=games, is_empty=True)
+        # Not a hole of the schedule, which has its range only.
+        for game_id in unread.keys() & self._games_without_entry.keys():
+            unit = replace(unread[game_id].unit, id=game_id, game_id=game_id, is_malformed=True)
+            self.problems.append(replace(unread[game_id], unit=unit, is_absence=False))
+
+    def _is_new(self, game_id: str) -> bool:
+        """Return whether an entry may be new that the schedule lacks: that of a settled event, if it is not stored."""
+        if self._find is None:
+            return False
+        row = self._find(f"schedule/{game_id}")
+        return game_id in self.events or row is None or not has_rows(row)
 
     def _compare(self, game: Game) -> Game:
         """Record a game of the schedule, the last of several entries, which have a problem if they differ."""
@@ -421,6 +439,13 @@ class Discovery:
                 error=f"DecodeError: {text}",
             )
         )
+
+
+def _time_near_an_end(event: Event, unit: Unit) -> datetime | None:
+    """Return when a game starts, if that is within a day of an end of its list's range."""
+    if not event.is_game or event.starts_at is None or unit.start is None or unit.end is None:
+        return None
+    return None if unit.start + _DAY < event.starts_at < unit.end - _DAY else event.starts_at
 
 
 def _problem_unit(event: Event) -> Unit:

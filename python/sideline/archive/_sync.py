@@ -74,8 +74,9 @@ class Sync:
         self._id = uuid.uuid4().hex
         self._ledger = Ledger(store)
         self._existing_rows = self._ledger.rows
-        self._settled_entries = self._ledger.find_settled(operations, window)
-        self._lists = Discovery(client, clock, self._settled_entries, self._is_practice, self._has_team)
+        entries = self._settled_entries = self._ledger.find_settled(operations, window)
+        find = self._ledger.find if "schedule" in operations else None
+        self._lists = Discovery(client, clock, entries, self._is_practice, self._has_team, find=find)
         self._owners: dict[str, str] = {}
         """The event that first listed a session, by its id."""
         self._listing_times: dict[str, datetime] = {}
