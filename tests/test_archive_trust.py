@@ -451,6 +451,21 @@ def test_a_game_that_moved_out_of_the_range_is_not_withdrawn(archive: sideline.A
     assert "shots" not in untrue(archive, league)
 
 
+def test_a_game_that_moved_out_of_the_range_has_its_new_time(archive: sideline.Archive, league: Service) -> None:
+    span = span_with("games")
+    sync(archive, **span)
+    game = next(event for event in league.season.games if event.sessions)
+    assert league.change.move_game(game.id, timedelta(days=-60))
+    league.faults.add("schedule", skip=1, times=1, status=404)
+    assert [hole["unit"] for hole in sync(archive, **span).holes] == [f"game/{game.id}"]
+    assert "games" in untrue(archive, league, span["tables"])
+    assert sync(archive, **span).complete
+    assert untrue(archive, league, span["tables"]) == {}
+    league.requests.clear()
+    assert sync(archive, **span).complete
+    assert len(league.requests.all("schedule")) == 1
+
+
 NO_START, FAR_END = {"started_at": None}, {"ended_at": 4_102_444_800_000}
 
 

@@ -1,11 +1,11 @@
 """Requests and reads the lists of one sync: teams, games and events."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .._client import elements_of, options_of, refusal_of
@@ -147,7 +147,9 @@ class Discovery:
         if self._settled_entries is not None:
             self._settled_entries.forget_units()
         for unit, payload, _ in schedules:
-            self._note(unit, payload, chain(self._read_schedule(unit, payload), self._read_around(first, last)))
+            self._note(unit, payload, self._read_schedule(unit, payload))
+            if payload is not None:
+                self._read_ends(first, last)
         if not self._were_teams_requested and any(outcome.error for outcome in self.outcomes):
             # The list of teams says whether such a team exists.
             self._read_teams()
@@ -192,29 +194,32 @@ class Discovery:
             listing.games = [self._compare(game) for game in listing.games]
             yield listing
 
-    def _read_around(self, *edges: datetime) -> Iterator[Listing]:
-        """Yield games that were to begin outside the range, before or after it, and whose events are of it."""
-        unread: dict[str, Outcome] = {}
-        for edge in edges:
-            first, last = edge - min(_DAY, edge - _EARLIEST), edge + min(_DAY, _LATEST - edge)
-            unit = Unit("schedule", "all", start=first, end=last)
-            wanted_ids = {
-                key for key, at in self._games_without_entry.items() if first <= at <= last and self._is_new(key)
-            }
-            call = partial(self._client.schedule, first, last, timeout=self._timeout)
-            for _, payload, elements in self._request([(unit, call, "games")] if wanted_ids else []):
-                if payload is None:
-                    unread.update(dict.fromkeys(wanted_ids, self.outcomes.pop()))
-                for _, part in _batches(elements):
-                    listing = _listing.games(part, _origin_of(payload, unit))
-                    games = [self._compare(game) for game in listing.games if game.id in wanted_ids]
-                    for game in games:
-                        self._games_without_entry.pop(game.id, None)
-                    yield Listing(games=games, is_empty=True)
+    def _read_ends(self, *ends: datetime) -> None:
+        """Request the entries of games that were to begin outside the range, and whose events are of it."""
+        failures: dict[str, Outcome] = {}
+        for end in ends:
+            ids = [key for key, at in self._games_without_entry.items() if abs(at - end) <= _DAY and self._is_new(key)]
+            if ids and (failure := self._read_around(end, ids)) is not None:
+                failures.update(dict.fromkeys(ids, failure))
         # Not a hole of the schedule, which has its range only.
-        for game_id in unread.keys() & self._games_without_entry.keys():
-            unit = replace(unread[game_id].unit, id=game_id, game_id=game_id, is_malformed=True)
-            self.problems.append(replace(unread[game_id], unit=unit, is_absence=False))
+        for game_id in failures.keys() & self._games_without_entry.keys():
+            unit = replace(failures[game_id].unit, id=game_id, game_id=game_id, is_malformed=True)
+            self.problems.append(replace(failures[game_id], unit=unit, is_absence=False))
+
+    def _read_around(self, at: datetime, game_ids: Collection[str]) -> Outcome | None:
+        """Request the schedule around a time, and record these games of it; return the outcome if it failed."""
+        first, last = at - min(_DAY, at - _EARLIEST), at + min(_DAY, _LATEST - at)
+        unit = Unit("schedule", "all", start=first, end=last)
+        call = partial(self._client.schedule, first, last, timeout=self._timeout)
+        for _, payload, elements in self._request([(unit, call, "games")]):
+            if payload is None:
+                return self.outcomes.pop()
+            for _, part in _batches(elements):
+                games = [game for game in _listing.games(part, _origin_of(payload, unit)).games if game.id in game_ids]
+                self._note_games([self._compare(game) for game in games])
+                for game in games:
+                    self._games_without_entry.pop(game.id, None)
+        return None
 
     def _is_new(self, game_id: str) -> bool:
         """Return whether an entry may be new that the schedule lacks: that of a settled event, if it is not stored."""
@@ -249,13 +254,22 @@ class Discovery:
         """Return the games that may be out of the range now, and those that could not be read."""
         moved_games, unknown_games = set(), set()
         for game, event in self._games(game_ids).items():
-            if isinstance(event, Event):
-                if event.starts_at is None or not start <= event.starts_at < end:
+            if not isinstance(event, Event):
+                if not event.is_absence:
+                    unknown_games.add(game)
+                    self.missing_games.append(event)
+            elif event.starts_at is None:
+                moved_games.add(game)
+                self._add(event)
+            elif not start <= event.starts_at < end:
+                failure = None if self._find is None else self._read_around(event.starts_at, [game])
+                if failure is None:
                     moved_games.add(game)
                     self._add(event)
-            elif not event.is_absence:
-                unknown_games.add(game)
-                self.missing_games.append(event)
+                else:
+                    # With its new time, the next sync would not look for it.
+                    unknown_games.add(game)
+                    self.missing_games.append(replace(failure, unit=self._unit(game), is_absence=False))
         return moved_games, unknown_games
 
     def are_all_ids_unknown(
@@ -396,13 +410,17 @@ class Discovery:
                 name = f"{unit.team_id or unit.operation}[{position}]"
                 entry = Unit(unit.operation, name, is_malformed=True)
                 self._problem(entry, text, None, _origin_of(payload, unit))
-            for game in part.games:
-                if game.problem is None:
-                    self.readable.add(game.id)
-                else:
-                    entry = Unit("schedule", game.id, game_id=game.id, is_malformed=True)
-                    self._problem(entry, game.problem, game.body, game.origin)
+            self._note_games(part.games)
         self._parents[unit.name] = Parent(frozenset(ids), is_whole, is_empty)
+
+    def _note_games(self, games: Iterable[Game]) -> None:
+        """Record games of the schedule, and their problems."""
+        for game in games:
+            if game.problem is None:
+                self.readable.add(game.id)
+            else:
+                entry = Unit("schedule", game.id, game_id=game.id, is_malformed=True)
+                self._problem(entry, game.problem, game.body, game.origin)
 
     def _add(self, event: Event) -> None:
         """Record an event. If two lists have it, the last readable one counts, with the sessions of both."""
