@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -554,6 +555,28 @@ def test_an_impossible_sync_is_refused(tmp_path: Path, client: sideline.Client, 
         sideline.Archive(tmp_path).scan("shot")
     with pytest.raises(ValueError, match="time zone"):
         sideline.Archive(tmp_path).as_of(datetime(2027, 1, 1))
+
+
+@pytest.mark.parametrize("name", [b"shots", 3, None, ["shots", "events"]], ids=repr)
+def test_what_is_no_name_of_a_table_is_shown_with_the_names(weeks: sideline.Archive, client: sideline.Client, tmp_path: Path, name: Any) -> None:
+    calls: dict[str, Callable[[], object]] = {
+        "scan": lambda: weeks.scan(name),
+        "to_arrow": lambda: weeks.to_arrow(name),
+        "rebuild": lambda: weeks.rebuild(name),
+        "sync": lambda: weeks.sync(start="2027-02-01", end="2027-03-01", tables=[name]),
+        "export": lambda: weeks.export(f"duckdb://{tmp_path}/season.duckdb", tables=[name]),
+        "client.scan": lambda: client.scan(name, game_ids=["a"]),
+        "client.plan": lambda: client.plan(name, game_ids=["a"]),
+    }
+    for call in calls.values():
+        with pytest.raises(ValueError, match=re.escape(repr(name)) + ".*; there are .*shots"):
+            call()
+
+
+@pytest.mark.parametrize("query", [b"select 1", 3, None])
+def test_a_query_that_is_no_text_is_refused(weeks: sideline.Archive, query: Any) -> None:
+    with pytest.raises(TypeError, match="query is one select as text, not"):
+        weeks.sql(query)
 
 
 def test_a_clean_season_has_no_violation_and_a_row_that_is_gone_is_one(

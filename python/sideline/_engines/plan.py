@@ -423,7 +423,7 @@ def operation_of(table: str) -> str:
     table_operations = {
         name: operation for operation in (*SESSION_OPERATIONS, *GAME_OPERATIONS) for name in RESOURCES[operation].tables
     }
-    if table in table_operations:
+    if table in [*table_operations]:
         return table_operations[table]
     instead = {
         "teams": "client.teams()",
@@ -431,7 +431,7 @@ def operation_of(table: str) -> str:
         "games": "client.schedule(start, end)",
         **dict.fromkeys(("events", "sessions", "location_windows"), "client.team_events(team_ids, start, end)"),
     }
-    if table in instead:
+    if table in [*instead]:
         raise ValueError(f"{table} is not a table of sessions or games: {instead[table]}.table({table!r}) has it")
     from .._rows import did_you_mean
 

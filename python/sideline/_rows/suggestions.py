@@ -9,9 +9,12 @@ _SIMILARITY = 0.6
 """Of `difflib`: twice the number of equal letters, divided by the number of letters."""
 
 
-def resembling(name: str, candidates: Iterable[str]) -> list[str]:
-    """Return at most three of the names that resemble a name as a whole or by one word, the closest first."""
-    if len(name) > _MAX_NAME:
+def resembling(name: object, candidates: Iterable[str]) -> list[str]:
+    """Return at most three of the names that resemble a name as a whole or by one word, the closest first.
+
+    Nothing resembles what is no string.
+    """
+    if not isinstance(name, str) or len(name) > _MAX_NAME:
         return []
     from difflib import SequenceMatcher
 
@@ -24,7 +27,7 @@ def resembling(name: str, candidates: Iterable[str]) -> list[str]:
     return sorted(close, key=lambda candidate: -scores[candidate])[:_MAX]
 
 
-def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+def did_you_mean(name: object, candidates: Iterable[str]) -> str:
     """Return the end of an error's message; empty if none resembles it.
 
     >>> from sideline._rows import did_you_mean

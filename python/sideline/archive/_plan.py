@@ -147,11 +147,11 @@ def operations(tables: Iterable[str] | None) -> frozenset[str]:
     names = [tables] if isinstance(tables, str) else list(tables)
     if not names:
         raise ValueError("tables has no table: name one, or leave it out for all but locations")
-    if unknown_names := sorted(set(names) - {*TABLES, *ANSWERS}):
-        candidates = (*TABLES, *ANSWERS)
+    candidates = (*TABLES, *ANSWERS)
+    if unknown_names := [name for name in names if name not in candidates]:
         hint = did_you_mean(unknown_names[0], candidates)
         raise ValueError(
-            f"no archived table is named {', '.join(unknown_names)}; there are {', '.join(candidates)}{hint}"
+            f"no archived table is named {', '.join(map(str, unknown_names))}; there are {', '.join(candidates)}{hint}"
         )
     sources = SOURCES_OF_ANSWERS if set(names) & set(ANSWERS) else ()
     of_bodies = (operation for operation, resource in RESOURCES.items() if set(names) & set(resource.tables))

@@ -133,6 +133,8 @@ def select(
 
 
 def _check_select(connection: Any, query: str) -> None:
+    if not isinstance(query, str):
+        raise TypeError(f"query is one select as text, not {type(query).__name__}")
     kinds = [statement.type.name for statement in connection.extract_statements(query)]
     if kinds != ["SELECT"]:
         statements = " and ".join(kind.lower() for kind in kinds) or "nothing"
