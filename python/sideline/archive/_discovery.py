@@ -225,8 +225,10 @@ class Discovery:
         """Return whether an entry may be new that the schedule lacks: that of a settled event, if it is not stored."""
         if self._find is None:
             return False
+        if game_id in self.events:
+            return True
         row = self._find(f"schedule/{game_id}")
-        return game_id in self.events or row is None or not has_rows(row)
+        return row is None or not has_rows(row)
 
     def _compare(self, game: Game) -> Game:
         """Record a game of the schedule, the last of several entries, which have a problem if they differ."""
