@@ -94,6 +94,20 @@ def test_usage_and_shares_by_hand() -> None:
     assert shares["rebound_share"].to_list() == [None] * 5, "the opponents' lines are missing"
 
 
+def test_a_total_that_a_session_lacks_is_not_summed_from_the_others() -> None:
+    partial = stats_body({1: {player: codes for player, codes in BOX[1].items() if player}, 2: BOX[2]})
+    boxes, possessions = [STATS, read("stats", partial, "T")], [POSSESSIONS, read("possessions", possessions_body(), "T")]
+    complete_rows = metrics.shooting([STATS, read("stats", stats_body(), "T")])
+    is_total_of_1 = (pl.col("team_id") == 1) & (pl.col("player_id") == 0)
+    assert metrics.shooting(boxes).equals(complete_rows.filter(~is_total_of_1))
+    for metric in ("effective_field_goal", "true_shooting"):
+        assert getattr(metrics, metric)(boxes).equals(complete_rows.filter(~is_total_of_1).select("team_id", "player_id", "player_name", metric))
+    by_session = metrics.shooting(boxes, by=["session_id"])
+    assert by_session.filter(player_id=0).select("session_id", "team_id").rows() == [("S", 1), ("S", 2), ("T", 2)]
+    reasons = metrics.usage(boxes, possessions).group_by("team_id").agg(pl.col("reason").unique()).sort("team_id")
+    assert reasons.rows() == [(1, ["no_team_total"]), (2, [None])]
+
+
 def test_every_null_of_a_player_has_its_reason() -> None:
     box = read("stats", stats_body({**BOX, 1: {**BOX[1], 17: {"FGA": 1}}})).to_polars("box_score")
     shares = ["minutes", "usage", "rebound_share"]

@@ -7,7 +7,7 @@ from ..._core import Table
 from ..._lazy import LazyModule
 from ..._rows import library, tables_of
 from ..kinds import Frame, Source, grouping, keeps_kind, of_kind
-from .common import box_scores, line_keys, share, stat, sum_by
+from .common import box_scores, line_keys, share, stat, sum_by, without_partial_totals
 from .names import with_player_names
 from .sides import POSSESSION_KEY, check_unique
 
@@ -28,7 +28,7 @@ def effective_field_goal(box_score: Source, *, by: str | Sequence[str] = ()) -> 
 def effective_field_goal(box_score: Source | None = None, *, by: str | Sequence[str] = ()) -> Any:
     """Return effective field goal percentage, (FG + 0.5 FG3) / FGA, of each player and each team (player 0).
 
-    Columns: `team_id`, `player_id`, `player_name`, `effective_field_goal`.
+    Columns: `team_id`, `player_id`, `player_name`, `effective_field_goal`; rows as `shooting`.
 
     Parameters:
         box_score: as in `shooting`; without it, the result is an expression over columns of `box_score`, which cannot
@@ -59,7 +59,7 @@ def true_shooting(
 ) -> Any:
     """Return true shooting percentage, PTS / (2 (FGA + 0.44 FTA)), of each player and each team (player 0).
 
-    Columns: `team_id`, `player_id`, `player_name`, `true_shooting`.
+    Columns: `team_id`, `player_id`, `player_name`, `true_shooting`; rows as `shooting`.
 
     Parameters:
         box_score: as in `effective_field_goal`.
@@ -77,7 +77,8 @@ def true_shooting(
 
 def _of_lines(box_score: Source, value: "polars.Expr", name: str, codes: Sequence[str], by: str | Sequence[str]) -> Any:
     by = grouping(by)
-    sums = sum_by(box_scores(box_score, name, codes, by), line_keys(by), codes)
+    boxes = without_partial_totals(box_scores(box_score, name, codes, by), by, codes)
+    sums = sum_by(boxes, line_keys(by), codes)
     return of_kind(box_score, name, with_player_names(sums.with_columns(value.alias(name)).drop(codes), box_score))
 
 
@@ -85,7 +86,8 @@ def _of_lines(box_score: Source, value: "polars.Expr", name: str, codes: Sequenc
 def shooting(box_score: Source, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> "polars.DataFrame":
     """Return shots, points, `effective_field_goal` and `true_shooting` of each player and each team (player 0).
 
-    Columns: `team_id`, `player_id`, `player_name`, FG, FGA, FG3, FTA, PTS, and the two metrics.
+    Columns: `team_id`, `player_id`, `player_name`, FG, FGA, FG3, FTA, PTS, and the two metrics. A team has no row if a
+    session or game with its players lacks its total.
 
     Parameters:
         box_score: `client.stats`, `client.team_game_stats` or `client.box_score`, or a table `box_score`,
@@ -97,7 +99,7 @@ def shooting(box_score: Source, *, by: str | Sequence[str] = (), free_throw_weig
     ['effective_field_goal', 'true_shooting']
     """
     codes = ("FG", "FGA", "FG3", "FTA", "PTS")
-    boxes = box_scores(box_score, "shooting", codes, by)
+    boxes = without_partial_totals(box_scores(box_score, "shooting", codes, by), by, codes)
     sums = sum_by(boxes, line_keys(by), codes)
     shares = sums.with_columns(
         effective_field_goal=effective_field_goal(), true_shooting=true_shooting(free_throw_weight=free_throw_weight)

@@ -16,6 +16,7 @@ else:
 ROW_KEY = ("team_id", "player_id", "is_team_total")
 BOX_COLUMNS = {"player_stats": (*ROW_KEY, "stat", "value"), "box_score": ROW_KEY, "game_box_score": ROW_KEY}
 SUM_COLUMNS = ("possessions", "opponent_possessions", "points", "opponent_points", "seconds")
+_UNIT_COLUMNS = ("session_id", "game_id", "period")
 _ADDED_COLUMNS = """
 possessions opponent_possessions points opponent_points seconds minutes pace plus_minus reason lineup
 offensive_rating defensive_rating net_rating net_rating_difference player_name player_names
@@ -132,6 +133,17 @@ def check_columns(frame: "polars.DataFrame", argument: str, by: Sequence[str], c
         if column not in frame.columns or frame[column].null_count():
             hint = "" if column in frame.columns else did_you_mean(column, frame.columns)
             raise ValueError(f"{argument} cannot be grouped by {column}: it is missing, or null in some rows{hint}")
+
+
+def without_partial_totals(boxes: "polars.DataFrame", by: Sequence[str], codes: Sequence[str]) -> "polars.DataFrame":
+    """Leave out the totals of a team of which a session or game lacks one: the sum of the others is not the team's."""
+    pl = library("polars", "polars")
+    team = [*(name for name in by if name != "player_id"), "team_id"]
+    units = [*dict.fromkeys((*team, *(name for name in _UNIT_COLUMNS if name in boxes.columns)))]
+    lines = boxes.filter(pl.any_horizontal(pl.col(codes).is_not_null())).select(units)
+    partial = lines.join(boxes.filter("is_team_total"), on=units, how="anti", nulls_equal=True)
+    totals = boxes.filter("is_team_total").join(partial, on=team, how="anti", nulls_equal=True)
+    return pl.concat([boxes.filter(~pl.col("is_team_total")), totals])
 
 
 def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str]) -> "polars.DataFrame":

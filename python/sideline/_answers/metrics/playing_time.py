@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..._lazy import LazyModule
 from ..._rows import library, tables_of
 from ..kinds import Source, keeps_kind
-from .common import box_scores, line_keys, reason, share, sum_by, sums_of_play
+from .common import box_scores, line_keys, reason, share, sum_by, sums_of_play, without_partial_totals
 from .names import with_player_names
 from .sides import POSSESSION_COLUMNS, check_same_sessions, sides_of_play, sums_by_players
 
@@ -161,7 +161,7 @@ def usage(
       games, group by game: `by=["game_id"]`.
 
     The last column is the `reason` for unknown minutes, as in `per_36`, and "no_team_total" for shares that are null
-    because the team has no row of its own.
+    because the team has no row of its own, or not in each session or game with its players.
 
     Parameters:
         box_score: `client.stats` or `client.box_score`, or a table of theirs with the teams' own rows (player 0).
@@ -183,7 +183,7 @@ def usage(
     player_keys = [*keys, "player_id"]
     lines = sum_by(boxes.filter(~pl.col("is_team_total")), player_keys, codes)
     lines = _with_minutes(lines, player_minutes, player_keys)
-    totals = sum_by(boxes.filter("is_team_total"), keys, codes)
+    totals = sum_by(without_partial_totals(boxes, by, codes).filter("is_team_total"), keys, codes)
     opponents = pl.col("REB").sum().over(by) - pl.col("REB") if by else pl.col("REB").sum() - pl.col("REB")
     teams = totals.with_columns(other_REB=pl.when(pl.len().over(by or pl.lit(1)) == 2).then(opponents))
     known_players = player_minutes.filter(pl.col("player_id").is_not_null())
