@@ -138,6 +138,22 @@ def test_a_total_that_a_session_lacks_is_not_summed_from_the_others(second: Serv
     assert rows == [row for row in game_rows if not row["is_team_total"]]
 
 
+@pytest.mark.parametrize("periods", [False, True])
+def test_a_line_that_a_response_repeats_counts_once(second: Service, periods: bool) -> None:
+    def with_repeated_lines(body: dict[str, Any]) -> dict[str, Any]:
+        return {**body, "teams": [{**team, "player_stats": team["player_stats"] * 2} for team in body["teams"]]}
+
+    game = next(game for game in second.season.games if len(game.sessions) > 1)
+    with sideline.Client(**second.client_options()) as client:
+        game_rows = client.box_score(game.id, periods=periods).to_dicts()
+        second.faults.add("stats", change=with_repeated_lines)
+        assert client.box_score(game.id, periods=periods).to_dicts() == game_rows
+        second.faults.clear()
+        sums = client.box_score(game.id).to_dicts()
+        second.faults.add("team_game_stats", change=lambda body: {**body, "player_stats": body["player_stats"] * 2})
+        assert client.box_score(game.id).to_dicts() == sums
+
+
 def test_a_name_that_one_session_lacks_is_that_of_another(second: Service) -> None:
     game = next(game for game in second.season.games if len(game.sessions) > 1)
     with sideline.Client(**second.client_options()) as client:

@@ -32,12 +32,11 @@ def game_box_score(
         sessions: those of sessions, used for the teams that `service` lacks.
         periods: the period of each session, to keep sessions apart and name them.
     """
-    service_rows = [{**row, "source": "service"} for table in service for row in table.to_dicts()]
+    service_rows = [{**row, "source": "service"} for row in _unique_rows(service)]
     known_teams = {row["team_id"] for row in service_rows}
     parts = [
         {**row, "source": "sessions", "period": None if periods is None else periods.get(row["session_id"])}
-        for table in sessions
-        for row in table.to_dicts()
+        for row in _unique_rows(sessions)
         if row["team_id"] not in known_teams
     ]
     keys = ("team_id", "player_id") if periods is None else ("team_id", "player_id", "session_id")
@@ -50,6 +49,11 @@ def game_box_score(
     if periods is None:
         return table
     return with_texts(table, [("period", "Period, such as Q1 or H1", [row["period"] for row in rows], False)])
+
+
+def _unique_rows(tables: Iterable[Table]) -> Iterable[Row]:
+    """Return the rows: a line that a response repeats is one."""
+    return {repr(row): row for table in tables for row in table.to_dicts()}.values()
 
 
 def _order(rows: Sequence[Row]) -> Any:
