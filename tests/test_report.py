@@ -258,6 +258,30 @@ def with_points(points: object) -> Callable[[Any], Any]:
     return change
 
 
+def without_totals(body: Any) -> Any:
+    for team in body["teams"]:
+        team["player_stats"] = [line for line in team["player_stats"] if line["id"]]
+    return body
+
+
+@pytest.mark.parametrize("fault", [{"status": 500}, {"change": without_totals}], ids=["a hole", "no totals"])
+def test_the_points_of_a_game_are_not_those_of_a_part_of_its_sessions(fault: dict[str, Any], tmp_path: Path) -> None:
+    with Service(seed=3, now="2027-03-01T12:00:00Z", sessions=(2, 2)) as service, sideline.Client(**service.client_options(), max_retries=0) as client:
+        last = [game for game in service.season.games if game.sessions][-1]
+        path = f"/{last.sessions[0].id}/stats$"
+        rule = service.faults.add("stats", path=path, **fault)
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(**DAYS, on_error="keep", progress=False)
+        assert last_night(archive)[0][1] == "?–?"
+        service.faults.remove(rule)
+        archive.sync(**DAYS, on_error="keep", progress=False)
+        [row] = last_night(archive)
+        assert re.fullmatch(r"\d+–\d+", row[1])
+        service.faults.add("stats", path=path, status=500)
+        archive.sync(**DAYS, on_error="keep", progress=False)
+        assert last_night(archive)[0][1] == row[1], "the body of the sync before"
+
+
 @pytest.mark.parametrize(
     ("fault", "score"),
     [

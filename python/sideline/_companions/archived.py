@@ -6,9 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from .._client import table_from_arrow
 from .._rows import SCHEMAS, did_you_mean, library
-from ..archive import ANSWERS, POSITION_TABLES, SEVERITY, TABLES, Archive, conform, internal_schemas, public_schema
+from ..archive import (
+    ANSWERS,
+    POSITION_TABLES,
+    SEVERITY,
+    TABLES,
+    Archive,
+    box_score_of,
+    internal_schemas,
+    public_schema,
+)
 from .names import Named, find_id
 from .replies import NOT_SERVED, Result, Row
 from .verdicts import Verdicts
@@ -90,14 +98,10 @@ class ArchivedSeason:
 
     def box_score(self, game: str) -> Result:
         """Return a line for each player and team, the sums of the sessions."""
-        from .._answers import game_box_score
-
         self._check_game(game)
-        rows = self._scan("box_score").filter(game_id=game).collect().to_arrow()
-        lines = table_from_arrow("box_score", conform(rows, public_schema("box_score")))
         sports = {str(row["sport"]).lower() for row in self._rows("teams", "sport")}
         sport: Any = "football" if sports == {"football"} else "basketball"
-        return _first(game_box_score(game, [], [lines], None, sport).to_dicts(), {"box_score": [game]})
+        return _first(box_score_of(self._archive, game, sport).to_dicts(), {"box_score": [game]})
 
     def shots(self, game: str | None, player: int | str | None, *, picture: bool) -> Result:
         """Return shots, the earliest first."""

@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from .._companions import Pseudonyms
     from ._discovery import Discovery as Discovery
     from ._fetch import Refusals as Refusals, map_in_threads as map_in_threads
+    from ._last_night import box_score_of as box_score_of
     from ._leases import is_available as is_available
     from ._life import COMPLETE as COMPLETE, PROBLEMS as PROBLEMS, SEVERITY as SEVERITY
     from ._listing import Event as Event
@@ -113,7 +114,6 @@ if TYPE_CHECKING:
         units_within as units_within,
         unlisted_games as unlisted_games,
     )
-    from ._read import conform as conform
     from ._report import hole_line as hole_line
     from ._sql import POSITION_TABLES as POSITION_TABLES, scope_of as scope_of, select as select
 else:
@@ -123,12 +123,12 @@ else:
         {
             "_discovery": "Discovery",
             "_fetch": "Refusals map_in_threads",
+            "_last_night": "box_score_of",
             "_leases": "is_available",
             "_life": "COMPLETE PROBLEMS SEVERITY",
             "_listing": "Event",
             "_memory": "load_deltalake",
             "_plan": "GAME_OPERATIONS RESOURCES SESSION_OPERATIONS team_numbers units_within unlisted_games",
-            "_read": "conform",
             "_report": "hole_line",
             "_sql": "POSITION_TABLES scope_of select",
         },

@@ -3,13 +3,17 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from .._client import store_of
+from .._client import store_of, table_from_arrow
 from .._rows import library
-from ._read import scan
+from ._life import is_lacking
+from ._read import columns_of, conform, scan
+from ._schemas import public_schema
 
 if TYPE_CHECKING:
     import polars
 
+    from .._client import Sport
+    from .._core import Table
     from . import Archive
 
 _NIGHT = timedelta(hours=24)
@@ -48,49 +52,52 @@ def games_of_the_night(archive: "Archive") -> list[dict[str, Any]]:
     """
     pl: Any = library("polars", "archive")
     store = store_of(archive)
-    columns = ("session_id", "game_id", "team_id", "player_id", "first_name", "last_name", "is_team_total")
     names = ("home_team_id", "home_team_name", "away_team_id", "away_team_name")
     starts: Any = scan(store, "sessions").select("session_id", "game_id", "started_at").drop_nulls().collect()
     box_score = scan(store, "box_score")
     if starts.is_empty() or box_score.select("game_id").drop_nulls().head(1).collect().is_empty():
         return []
     of_night = pl.col("game_id").is_in(_last(pl, starts)["game_id"].unique().to_list())
-    lines: Any = box_score.filter(of_night).select(*columns, *STATS, "FG", "FT").collect()
-    lines = lines.unique(("session_id", "team_id", "player_id", "is_team_total"))
     # A sync by ids stores no schedule.
     schedule = scan(store, "games").select("game_id", "tipoff_at", *names)
     events = scan(store, "events").select("game_id", pl.col("started_at").alias("tipoff_at"), *names)
     games: Any = pl.concat([part.filter(of_night).collect() for part in (schedule, events)])
     games = games.unique("game_id", keep="first", maintain_order=True).sort("tipoff_at", "game_id")
+    # The sum of the other sessions is not that of the game.
+    units = columns_of(store, "coverage", ("game_id", "operation", "status", "body_id"))
+    units = units.filter(of_night, pl.col("body_id").is_null(), operation="stats")
+    holes = {game for game, status in units.select("game_id", "status").iter_rows() if is_lacking(status)}
     return [
-        {**game, **_result(pl, lines.filter(pl.col("game_id") == game["game_id"]), game)} for game in games.to_dicts()
+        {**game, **_result([] if game["game_id"] in holes else box_score_of(archive, game["game_id"]).to_dicts(), game)}
+        for game in games.to_dicts()
     ]
+
+
+def box_score_of(archive: "Archive", game_id: str, sport: "Sport" = "basketball") -> "Table":
+    """Return the table `game_box_score` of a game: the sums of its stored sessions."""
+    from .._answers import game_box_score
+
+    rows = scan(store_of(archive), "box_score").filter(game_id=game_id).collect().to_arrow()
+    lines = table_from_arrow("box_score", conform(rows, public_schema("box_score")))
+    return game_box_score(game_id, [], [lines], None, sport)
 
 
 def _last(pl: Any, starts: Any) -> Any:
     return starts.filter(pl.col("started_at") > starts["started_at"].max() - _NIGHT)
 
 
-def _result(pl: Any, lines: Any, game: dict[str, Any]) -> dict[str, Any]:
-    """Return the points of both teams and the leader of each statistic, added up over the sessions of a game."""
-    totals = lines.filter(pl.col("is_team_total")).group_by("team_id").agg(pl.col("PTS").sum())
-    points = dict(totals.iter_rows())
-    # A code that no row has may be 0 or unknown.
-    if lines["PTS"].is_null().all() and lines.select(pl.col("FG", "FT").sum()).sum_horizontal().sum():
-        points.clear()
-    name = pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True)
-    players = (
-        lines.filter(~pl.col("is_team_total"))
-        .group_by("player_id")
-        .agg(name.first().alias("name"), pl.col(STATS).sum())
-    )
-    leaders = {
-        stat: players.sort(stat, "name", descending=(True, False), nulls_last=True).head(1).to_dicts() for stat in STATS
-    }
-    return {
-        "points": {side: points.get(game[f"{side}_team_id"]) for side in ("home", "away")},
-        "leaders": {stat: (best[0]["name"], best[0][stat]) for stat, best in leaders.items() if best and best[0][stat]},
-    }
+def _result(lines: list[dict[str, Any]], game: dict[str, Any]) -> dict[str, Any]:
+    """Return the points of both teams and the leader of each statistic."""
+    # A code that no line has may be 0 or unknown.
+    is_known = any(line["PTS"] is not None for line in lines) or not any(line["FG"] or line["FT"] for line in lines)
+    points = {line["team_id"]: line["PTS"] or 0.0 for line in lines if line["is_team_total"] and is_known}
+    players = [line for line in lines if not line["is_team_total"]]
+    leaders = {}
+    for stat in STATS:
+        best = min(players, key=lambda line: (-(line[stat] or 0), line["player_name"] or ""), default=None)
+        if best and best[stat]:
+            leaders[stat] = best["player_name"], best[stat]
+    return {"points": {side: points.get(game[f"{side}_team_id"]) for side in ("home", "away")}, "leaders": leaders}
 
 
 def _names(archive: "Archive", pl: Any, of_night: Any) -> "polars.DataFrame":
