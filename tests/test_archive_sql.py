@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from escapes import ESCAPES
+from service import Features, Service
 
 import sideline
 from sideline.archive import scope_of
@@ -59,6 +60,17 @@ def test_a_table_of_which_the_service_has_nothing_is_empty_without_a_warning(tmp
     assert len(archive.scan("ball_screens").collect()) == len(archive.sql("select * from ball_screens")) == 0
 
 
+def test_a_map_is_the_same_in_each_way_to_read_it(tmp_path: Path) -> None:
+    with Service(seed=3, now=NOW, features=Features(play_by_play=True)) as service, sideline.Client(**service.client_options()) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(game_ids=[service.season.games[0].id], tables="play_by_play", progress=False)
+    expected = archive.to_arrow("play_by_play").select(["event_id", "stats"]).to_pylist(maps_as_pydicts="strict")
+    assert any(row["stats"] for row in expected)
+    rows = archive.sql("select event_id, stats from play_by_play")
+    assert rows.to_dicts() == expected
+    assert rows.to_polars().schema["stats"] == archive.scan("play_by_play").collect_schema()["stats"]
+
+
 FORMS: dict[str, Any] = {
     "1::tinyint": 1,
     "sum(1)": 1,
@@ -72,6 +84,7 @@ FORMS: dict[str, Any] = {
     "interval 3 days": "3 days",
     "{'a': 1}": "{'a': 1}",
     "map {'a': 1}": "{a=1}",
+    "map {'a': 1.5::double}": {"a": 1.5},
     "[1::hugeint]": [1],
     "[[date '2026-11-01']]": [["2026-11-01"]],
     "[timestamp '2026-11-01']": ["2026-11-01 00:00:00"],

@@ -176,6 +176,9 @@ def _target(kind: Any) -> str | None:
         target = _target(item)
         # Only a column can have the type of a time.
         return None if target is None else "varchar[]" if item.id in _AS_TIMES else f"{target}[]"
+    if str(kind) == "MAP(VARCHAR, DOUBLE)":
+        # That of a stored table.
+        return None
     if kind.id in _AS_THEY_ARE:
         return None
     if kind.id in _AS_TIMES:
