@@ -144,6 +144,21 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[in
     return at
 
 
+@pytest.mark.parametrize("pseudonyms", [None, b"a key of 16 bytes or more"])
+def test_a_target_has_the_columns_of_the_archive(league: Service, archive: sideline.Archive, tmp_path: Path, pseudonyms: bytes | None) -> None:
+    league.change.correct_stat()
+    archive.sync(**SPAN, tables=[*TABLES])
+    address = f"duckdb://{tmp_path}/target.duckdb"
+    archive.export(address, pseudonyms=pseudonyms)
+    names = (*TABLES, "tracking_loads", "tracking_defenders", "coverage", "corrections")
+    with open_target(Address(address)) as target:
+        columns = {name: target.columns(name) for name in names}
+    assert columns == {name: archive.to_arrow(name).column_names for name in names}
+    assert all(archive.to_arrow(name).num_rows for name in names[-4:])
+    if pseudonyms is None:
+        assert differences(archive, address, names) == []
+
+
 @needs("adbc_driver_manager", "adbc_driver_postgresql")
 @pytest.mark.timeout(0 if NIGHTS > 2 else 300)
 @pytest.mark.parametrize("target", [pytest.param("duckdb", marks=pytest.mark.extended), "postgresql"], indirect=True)

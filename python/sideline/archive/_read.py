@@ -233,9 +233,10 @@ def batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.Table]":
     """Yield the rows of an opened table with its public columns and types, some in memory at a time."""
     pa: Any = library("pyarrow", "archive")
     name = name_of(table)
+    target = public_schema(name)
     rows = coverage_batches(store, table) if name == "coverage" else store.dataset(table).to_batches()
     for batch in rows:
-        yield conform(pa.Table.from_batches([batch]), public_schema(name))
+        yield conform(pa.Table.from_batches([batch]), target).select(target.names)
 
 
 def with_public_types(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame":
