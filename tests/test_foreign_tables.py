@@ -14,7 +14,7 @@ from needs import library
 import sideline
 
 duckdb, pd, pl = library("duckdb"), library("pandas"), library("polars")
-pa, pc = library("pyarrow"), library("pyarrow.compute")
+pa, pc, pq = library("pyarrow"), library("pyarrow.compute"), library("pyarrow.parquet")
 
 ARROW: list[Any] = [
     *(pa.array([1, None, 3], kind) for kind in (pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16(), pa.uint32())),
@@ -113,6 +113,12 @@ def test_the_frames_of_each_library_are_shown_and_written(library: str, tmp_path
         rows = list(csv.DictReader(file))
     assert len(rows) == len(expected)
     assert rows[0]["name"] == "a"
+    table.to_parquet(tmp_path / "frame.parquet")
+    assert sideline.Table.from_arrow(pq.read_table(tmp_path / "frame.parquet")).to_dicts() == expected
+    frame = table.to_pandas()
+    assert frame.columns.tolist() == table.column_names
+    if "list" in frame:
+        assert list(frame["list"][0]) == ["a"]
 
 
 def test_what_no_python_value_holds_is_a_text() -> None:

@@ -65,7 +65,7 @@ def to_polars(table: "Table") -> "polars.DataFrame":
 def to_pandas(table: "Table") -> "pandas.DataFrame":
     pandas: Any = library("pandas", "pandas")
     pyarrow = library("pyarrow", "pandas")
-    arrow = pyarrow.table(table)
+    arrow = _without_views(pyarrow.table(table))
     # Nullable types even without nulls: otherwise an id would be an integer in one body and a float in the next.
     nullable = {
         pyarrow.int32(): pandas.Int32Dtype(),
@@ -88,6 +88,25 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
     return pandas.DataFrame(columns, index=pandas.RangeIndex(arrow.num_rows))
 
 
+def _without_views(table: "pyarrow.Table") -> "pyarrow.Table":
+    """Return a table without views, which polars exports: pyarrow cannot convert them in lists and dictionaries."""
+    pa: Any = library("pyarrow", "arrow")
+
+    def plain(kind: Any) -> Any:
+        types = pa.types
+        if types.is_string_view(kind) or types.is_binary_view(kind):
+            return pa.large_string() if types.is_string_view(kind) else pa.large_binary()
+        if types.is_dictionary(kind):
+            return pa.dictionary(kind.index_type, plain(kind.value_type), kind.ordered)
+        if types.is_list(kind) or types.is_large_list(kind):
+            return (pa.list_ if types.is_list(kind) else pa.large_list)(plain(kind.value_type))
+        if types.is_struct(kind):
+            return pa.struct([field.with_type(plain(field.type)) for field in kind])
+        return kind
+
+    return table.cast(pa.schema([field.with_type(plain(field.type)) for field in table.schema], table.schema.metadata))
+
+
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """What spreadsheets take for a formula (OWASP, CSV injection)."""
 
@@ -96,7 +115,7 @@ def to_parquet(table: "Table", path: "str | PathLike[str]") -> None:
     with suppress(ModuleNotFoundError):
         parquet = import_module("pyarrow.parquet")
         with replaced_path(path) as temporary:
-            parquet.write_table(to_arrow(table), temporary)
+            parquet.write_table(_without_views(to_arrow(table)), temporary)
         return
     with suppress(ModuleNotFoundError):
         polars = import_module("polars")
