@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from needs import library
-from service import Service
+from service import Service, instant
 
 import sideline
 
@@ -179,6 +179,38 @@ def test_the_morning_report_has_loads_and_shots_with_their_coverage(archive: sid
     without_positions = sideline.Archive(tmp_path / "plain", client)
     without_positions.sync(game_ids=[client.schedule("2026-10-01", "2027-04-01").table()["game_id"][0]], tables=["shots"])
     assert "Loads and shot quality" not in without_positions.report().html
+
+
+def test_the_morning_report_says_of_which_sessions_the_loads_are(tmp_path: Path) -> None:
+    now = datetime(2027, 3, 5, 12, tzinfo=UTC)
+    size = {"teams": 3, "players": 6, "games": 2, "sessions": (2, 2), "possessions": 3, "practices": 0, "upcoming": 0, "days": 8}
+    span: dict[str, Any] = {"start": "2027-01-01", "end": "2027-04-01", "tables": SOURCES, "on_error": "keep", "progress": False}
+    with Service(seed=5, now=now, **size) as league, sideline.Client(**league.client_options(), max_retries=0) as client:
+        first, last = ([session.id for session in game.sessions] for game in league.season.games)
+
+        def with_more_frames(body: Any) -> Any:
+            """Ten a second, for two seconds after each."""
+            return [{"locations": [{**sample, "t": sample["t"] + 100 * frame} for sample in batch["locations"]]} for batch in body for frame in range(20)]
+
+        def texts(name: str, *holes: str) -> list[str]:
+            league.faults.clear()
+            for session in holes:
+                league.faults.add("locations", path=session, status=503)
+            league.faults.add("locations", change=with_more_frames)
+            archive = sideline.Archive(tmp_path / name, client)
+            archive.sync(**span)
+            [section] = re.findall(r"<h2>Loads and shot quality</h2>(.*?)<table", archive.report().html, re.DOTALL)
+            return re.findall("<p>(.*?)</p>", section)
+
+        def starts(*sessions: str) -> str:
+            times = [f"{instant(league.season.session(session)[1].start):%Y-%m-%d %H:%M} UTC" for session in sessions]  # type: ignore[index]
+            return f"Of {len(sessions)} session{'s' * (len(sessions) > 1)} that began from {times[0]} to {times[-1]}."
+
+        missing = "The positions of {} of that night or later are missing: see below."
+        assert texts("complete") == [starts(*last)]
+        assert texts("start", last[0]) == [starts(last[1]), missing.format("1 session")]
+        assert texts("end", last[1]) == [starts(last[0]), missing.format("1 session")]
+        assert texts("night", *last) == [starts(*first), missing.format("2 sessions")]
 
 
 def test_the_morning_report_names_players_without_a_roster_and_has_no_table_without_rows(tmp_path: Path, client: sideline.Client) -> None:

@@ -15,7 +15,7 @@ from .._core import Payload, Table
 from .._rows import cell, html, library, replaced_file, shorten, visible, zone
 from ..errors import SidelineError
 from ._audits import Auditor
-from ._last_night import STATS, games_of_the_night, loads_and_shots
+from ._last_night import STATS, Night, games_of_the_night, loads_and_shots
 from ._life import PROBLEMS, SEVERITY, is_lacking
 from ._read import columns_of, scan
 from ._report import ArchiveInfo, hole_line
@@ -84,9 +84,8 @@ class Facts:
     """The games of the last night."""
     open_games: set[str] = field(default_factory=set)
     """Games that were not over when they were last seen."""
-    loads: list[dict[str, Any]] = field(default_factory=list)
-    """Of the last night with positions."""
-    shots: list[dict[str, Any]] = field(default_factory=list)
+    tracked_night: Night | None = None
+    """The last night with positions."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +172,7 @@ def gather(
     facts.night = games_of_the_night(archive)
     _find_corrections(store, since, facts)
     _unknown_fields(archive, facts)
-    facts.loads, facts.shots = loads_and_shots(archive)
+    facts.tracked_night = loads_and_shots(archive)
     return facts
 
 
@@ -495,8 +494,15 @@ def _audit(facts: Facts) -> Section:
 
 def _last_night(facts: Facts) -> list[Section]:
     """Return loads and shots beside their coverage; nothing for an archive without positions."""
-    if not facts.loads:
+    night = facts.tracked_night
+    if night is None or not night.loads:
         return []
+    first, last = (_minute(night.starts[place], facts.zone) for place in (0, -1))
+    texts = [f"Of {_count(len(night.starts), 'session')} that began from {first} to {last}."]
+    if night.holes:
+        texts.append(
+            f"The positions of {_count(night.holes, 'session')} of that night or later are missing: see below."
+        )
     teams = {game[f"{side}_team_id"]: game[f"{side}_team_name"] for game in facts.night for side in ("home", "away")}
     loads = [
         (
@@ -506,7 +512,7 @@ def _last_night(facts: Facts) -> list[Section]:
             "" if row["peak_speed_mps"] is None else f"{row['peak_speed_mps']:.1f}",
             f"{row['seen_share']:.0%}",
         )
-        for row in facts.loads[:MAX_ROWS]
+        for row in night.loads[:MAX_ROWS]
     ]
     shots = [
         (
@@ -516,14 +522,14 @@ def _last_night(facts: Facts) -> list[Section]:
             f"{row['efg']:.0%}",
             f"{row['known_share']:.0%}",
         )
-        for row in facts.shots
+        for row in night.shots
     ]
     heads = ("player", "metres", "minutes tracked", "peak m/s", "seen")
-    tables = [_table("Loads, the farthest first", heads, loads, len(facts.loads))]
+    tables = [_table("Loads, the farthest first", heads, loads, len(night.loads))]
     if shots:
         heads = ("team", "openness", "shots", "eFG", "with a known defender")
         tables.append(_table("Shots by openness", heads, shots))
-    return [{"title": "Loads and shot quality", "tables": tables}]
+    return [{"title": "Loads and shot quality", "texts": texts, "tables": tables}]
 
 
 def _requests(facts: Facts) -> Section:

@@ -1,7 +1,7 @@
 """Scores, leaders, loads and shots of the last night, for the morning report."""
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._client import store_of, table_from_arrow
 from .._rows import library
@@ -26,23 +26,47 @@ STATS = ("PTS", "REB", "AST")
 """Each has a leader."""
 
 
-def loads_and_shots(archive: "Archive") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the load of each player, the farthest first, and the shots of each team by openness.
+class Night(NamedTuple):
+    """The loads and shots of the last night with positions."""
 
-    Each load has the share of frames in which the player was seen, and each team the share of its shots whose defender
-    is known. Both lists are empty for an archive without positions.
-    """
+    loads: list[dict[str, Any]]
+    """Of each player, the farthest first, with the share of frames in which the player was seen."""
+    shots: list[dict[str, Any]]
+    """Of each team by openness, with the share of its shots whose defender is known."""
+    starts: list[datetime]
+    """When its sessions began."""
+    holes: int
+    """The number of sessions of that night or later whose positions are holes."""
+
+
+def loads_and_shots(archive: "Archive") -> Night | None:
+    """Return the loads and shots of the last night with positions; `None` for an archive without them."""
     pl: Any = library("polars", "archive")
-    tracked_sessions = scan(store_of(archive), "tracking_sources").select("session_id")
-    sessions = scan(store_of(archive), "sessions").select("session_id", "started_at").drop_nulls()
-    starts: Any = sessions.join(tracked_sessions, on="session_id", how="semi").collect()
+    store = store_of(archive)
+    tracked_sessions = scan(store, "tracking_sources").select("session_id")
+    sessions: Any = scan(store, "sessions").select("session_id", "started_at").drop_nulls().collect()
+    starts = sessions.lazy().join(tracked_sessions, on="session_id", how="semi").collect()
     if starts.is_empty():
-        return [], []
-    night = _last(pl, starts)["session_id"].to_list()
-    of_night = pl.col("session_id").is_in(night)
-    loads = scan(store_of(archive), "tracking_loads").filter(of_night).collect()
-    shots = scan(store_of(archive), "tracking_defenders").filter(of_night).collect()
-    return _loads(pl, loads, _names(archive, pl, of_night)), _shots(pl, shots)
+        return None
+    since = sessions.filter(pl.col("started_at") > starts["started_at"].max() - _NIGHT)
+    starts = _last(pl, starts)
+    of_night = pl.col("session_id").is_in(starts["session_id"].to_list())
+    loads = scan(store, "tracking_loads").filter(of_night).collect()
+    shots = scan(store, "tracking_defenders").filter(of_night).collect()
+    return Night(
+        _loads(pl, loads, _names(archive, pl, of_night)),
+        _shots(pl, shots),
+        sorted(starts["started_at"]),
+        len(_holes(archive, "locations", "session_id").intersection(since["session_id"])),
+    )
+
+
+def _holes(archive: "Archive", operation: str, key: str) -> set[str]:
+    """Return the ids of the sessions or games without a body that the service should have."""
+    pl: Any = library("polars", "archive")
+    units = columns_of(store_of(archive), "coverage", (key, "operation", "status", "body_id"))
+    units = units.filter(pl.col("body_id").is_null(), operation=operation).select(key, "status")
+    return {unit for unit, status in units.iter_rows() if is_lacking(status)}
 
 
 def games_of_the_night(archive: "Archive") -> list[dict[str, Any]]:
@@ -64,9 +88,7 @@ def games_of_the_night(archive: "Archive") -> list[dict[str, Any]]:
     games: Any = pl.concat([part.filter(of_night).collect() for part in (schedule, events)])
     games = games.unique("game_id", keep="first", maintain_order=True).sort("tipoff_at", "game_id")
     # The sum of the other sessions is not that of the game.
-    units = columns_of(store, "coverage", ("game_id", "operation", "status", "body_id"))
-    units = units.filter(of_night, pl.col("body_id").is_null(), operation="stats")
-    holes = {game for game, status in units.select("game_id", "status").iter_rows() if is_lacking(status)}
+    holes = _holes(archive, "stats", "game_id")
     return [
         {**game, **_result([] if game["game_id"] in holes else box_score_of(archive, game["game_id"]).to_dicts(), game)}
         for game in games.to_dicts()
