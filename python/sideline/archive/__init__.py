@@ -582,7 +582,7 @@ class Archive:
         """Return the rows inserted, updated and deleted since an earlier state, by table, as Arrow streams.
 
         Applied to the earlier rows, they give the current ones: an updated row replaces the row with the same
-        `sideline.archive.KEYS`.
+        `sideline.archive.KEYS`. `tracking_loads` and `tracking_defenders`, which a sync computes, have no changes.
 
         Parameters:
             since: the `version` of earlier changes, below 1,000,000,000: exact with any number of writers, kept for the
