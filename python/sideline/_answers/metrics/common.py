@@ -143,7 +143,8 @@ def without_partial_totals(boxes: "polars.DataFrame", by: Sequence[str], codes: 
     lines = boxes.filter(pl.any_horizontal(pl.col(codes).is_not_null())).select(units)
     partial = lines.join(boxes.filter("is_team_total"), on=units, how="anti", nulls_equal=True)
     totals = boxes.filter("is_team_total").join(partial, on=team, how="anti", nulls_equal=True)
-    return pl.concat([boxes.filter(~pl.col("is_team_total")), totals])
+    rows: polars.DataFrame = pl.concat([boxes.filter(~pl.col("is_team_total")), totals])
+    return rows
 
 
 def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str]) -> "polars.DataFrame":
