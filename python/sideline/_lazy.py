@@ -1,5 +1,6 @@
 """Modules that are loaded when they are first used."""
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,13 +14,12 @@ def open_door(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
 
     def load(name: str) -> Any:
         from importlib import import_module
-        from sys import modules as loaded
 
         if name not in places:
             text = f"module {package!r} has no attribute {name!r}"
-            raise AttributeError(text, name=name, obj=loaded[package])
+            raise AttributeError(text, name=name, obj=sys.modules[package])
         value = getattr(import_module(f"{package}.{places[name]}"), name)
-        setattr(loaded[package], name, value)
+        setattr(sys.modules[package], name, value)
         return value
 
     return load
@@ -32,16 +32,42 @@ def load_later(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 
-class LazyModule:
-    """A module for annotations alone: it is imported when one of them is evaluated."""
+def library(name: str, extra: str) -> Any:
+    """Import an optional library; if it is missing, the error names the extra to install."""
+    # Archives ask for each body. `import` looks here first too, but `import_module` takes a lock before.
+    if (module := sys.modules.get(name)) is not None and not getattr(
+        getattr(module, "__spec__", None), "_initializing", False
+    ):
+        return module
+    from importlib import import_module
 
-    def __init__(self, name: str) -> None:
+    package = name.partition(".")[0]
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != package or not extra:
+            raise
+        message = f'{package} is not installed; install it with: pip install "sideline[{extra}]"'
+        raise ModuleNotFoundError(message, name=package) from None
+
+
+class LazyModule:
+    """A module that is imported when a name of it is first used, for instance by an annotation that is evaluated.
+
+    `extra`: what to install if it is missing.
+    """
+
+    def __init__(self, name: str, extra: str = "") -> None:
         self._name = name
+        self._extra = extra
 
     def __getattr__(self, name: str) -> Any:
         # `inspect` and `doctest` ask everything for `__wrapped__`.
         if name.startswith("__"):
             raise AttributeError(name)
-        from importlib import import_module
+        return getattr(library(self._name, self._extra), name)
 
-        return getattr(import_module(self._name), name)
+
+pa: Any = LazyModule("pyarrow", "arrow")
+pc: Any = LazyModule("pyarrow.compute", "arrow")
+pl: Any = LazyModule("polars", "polars")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ._client import Operation
 from ._core import Payload
 from ._engines import Part, Plan, bodies_schema, body_tables, operation_of, rows_of_unit, schema
-from ._rows import library
+from ._lazy import library
 
 if TYPE_CHECKING:
     import pyarrow

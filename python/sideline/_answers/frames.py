@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._client import table_from_arrow
 from .._core import Table
-from .._rows import library, with_plain_types
+from .._lazy import pa, pl
+from .._rows import with_plain_types
 
 if TYPE_CHECKING:
     import polars
@@ -16,7 +17,6 @@ def frame_of(argument: str, source: object) -> "polars.DataFrame":
 
     A list of arguments is concatenated.
     """
-    pl = library("polars", "polars")
     if isinstance(source, list | tuple):
         if not source:
             raise ValueError(f"{argument} is an empty list")
@@ -38,7 +38,6 @@ def frame_of(argument: str, source: object) -> "polars.DataFrame":
 
 def of_other_units(frame: "polars.DataFrame", known_rows: "polars.DataFrame") -> "polars.DataFrame":
     """Return the rows of teams in sessions or games of which `known_rows` has none."""
-    pl = library("polars", "polars")
 
     def unit(rows: "polars.DataFrame") -> "polars.Expr":
         ids = [pl.col(name).cast(pl.String) for name in ("session_id", "game_id") if name in rows.columns]
@@ -51,9 +50,8 @@ def of_other_units(frame: "polars.DataFrame", known_rows: "polars.DataFrame") ->
 
 def arrow_of(frame: "polars.DataFrame") -> "pyarrow.Table":
     """Return a frame as an Arrow table with the types of the tables of `sideline.SCHEMAS`."""
-    arrow: Any = library("pyarrow", "arrow").table(frame.to_arrow())
-    pa = library("pyarrow", "arrow")
-    return arrow.cast(pa.schema([pa.field(field.name, _plain(pa, field.type)) for field in arrow.schema]))
+    arrow: Any = pa.table(frame.to_arrow())
+    return arrow.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in arrow.schema]))
 
 
 def table_of(name: str, frame: "polars.DataFrame") -> Table:
@@ -61,15 +59,15 @@ def table_of(name: str, frame: "polars.DataFrame") -> Table:
     return table_from_arrow(name, arrow_of(frame))
 
 
-def _plain(pa: Any, kind: Any) -> Any:
+def _plain(kind: Any) -> Any:
     """Return the type that the tables have for values of this type."""
     types = pa.types
     if types.is_large_string(kind) or types.is_string_view(kind) or types.is_null(kind):
         return pa.string()
     if types.is_dictionary(kind):
-        return pa.dictionary(pa.int32(), _plain(pa, kind.value_type))
+        return pa.dictionary(pa.int32(), _plain(kind.value_type))
     if types.is_large_list(kind) or types.is_list(kind):
-        return pa.list_(_plain(pa, kind.value_type))
+        return pa.list_(_plain(kind.value_type))
     # Tables have no type for dates, so a date becomes text.
     if types.is_date(kind):
         return pa.string()
@@ -80,7 +78,6 @@ def _plain(pa: Any, kind: Any) -> Any:
 
 def time_column(argument: str, frame: "polars.DataFrame") -> str:
     """Return the name of the column with the times of plays."""
-    pl = library("polars", "polars")
     names = ("occurred_at", "start_timestamp", "timestamp")
     for name in names:
         if name in frame.columns and isinstance(frame.schema[name], pl.Datetime):

@@ -7,7 +7,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from .._core import Table
-from .._rows import did_you_mean, library
+from .._lazy import pl
+from .._rows import did_you_mean
 from .frames import frame_of
 from .kinds import Frame, Source, of_kind
 from .names import Name, grade, keys, parse
@@ -140,7 +141,6 @@ def crosswalk(
     >>> found["player_id"].to_list() == [first["player_id"], None], found["method"].to_list()
     (True, ['name', 'unmatched'])
     """
-    pl = library("polars", "polars")
     rows = frame_of("other", other)
     columns = _Columns([name] if isinstance(name, str) else list(name), team, jersey, birth_date)
     columns.check(rows)
@@ -201,7 +201,6 @@ class _Columns:
 
 def _matches(decisions: Sequence[_Decision], ids: Sequence[Any], kind: Any) -> "polars.DataFrame":
     """Return the decision for each row, with `ids` of the players."""
-    pl = library("polars", "polars")
     columns = {
         "player_id": [None if player is None else ids[player] for player, *_ in decisions],
         "method": [method for _, method, _, _ in decisions],
@@ -215,7 +214,6 @@ def _matches(decisions: Sequence[_Decision], ids: Sequence[Any], kind: Any) -> "
 
 def _unmatched_players(decisions: Sequence[_Decision], ids: Sequence[Any], kind: Any) -> "polars.DataFrame":
     """Return the id and method of each player without a row."""
-    pl = library("polars", "polars")
     taken_players = {player for player, *_ in decisions if player is not None}
     listed_players = {
         candidate for _, method, _, candidates in decisions if method == "ambiguous" for candidate in candidates
@@ -351,7 +349,6 @@ def _is_unclear(values: set[object], other: set[object]) -> bool:
 
 def _players(players: object) -> "polars.DataFrame":
     """Return the players, with `team_name` if the same responses have it."""
-    pl = library("polars", "polars")
     if isinstance(players, list | tuple) and players:
         complete_frame: polars.DataFrame = pl.concat([_players(part) for part in players], how="diagonal_relaxed")
         return complete_frame

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .._client import Duration, as_seconds, table_from_arrow
 from .._core import Table
-from .._rows import library
+from .._lazy import pa, pl
 from .frames import arrow_of, frame_of, time_column
 from .kinds import Frame, Source, table_of_kind
 
@@ -61,7 +61,6 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
     before, after = as_seconds(before), as_seconds(after)
     if not (0 <= before < inf and 0 <= after < inf):
         raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
-    pl = library("polars", "polars")
     windows = _windows(rows, before, after, normalize=normalize)
     lazy = _locations(locations)
     # Equal strings are stored once, because a season's frames have millions of rows.
@@ -88,7 +87,6 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
 
 def _windows(rows: Source, before: float, after: float, *, normalize: bool) -> "polars.DataFrame":
     """Return session and time of each row, with start and end of the time around it and the turn of the court."""
-    pl = library("polars", "polars")
     frame = frame_of("rows", rows)
     time = time_column("rows", frame)
     needed_columns = ["session_id", *(["hoop_y"] if normalize else [])]
@@ -116,7 +114,6 @@ def _windows(rows: Source, before: float, after: float, *, normalize: bool) -> "
 
 def _check_session_ids(argument: str, kind: "polars.DataType") -> None:
     """Raise for ids that are no texts, which would equal none of the other table."""
-    pl = library("polars", "polars")
     if not isinstance(kind, pl.String | pl.Categorical | pl.Enum | pl.Null):
         raise ValueError(f"{argument}: the column session_id is of type {kind}; it must have texts")
 
@@ -126,24 +123,22 @@ def _join_parts(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":
 
     The file has no name, and its space is free again when the result is.
     """
-    pa, ipc = library("pyarrow", "arrow"), library("pyarrow.ipc", "arrow")
     first = next(parts)
     with SpooledTemporaryFile(_MAX_BYTES_IN_MEMORY) as file:
-        with ipc.new_stream(file, first.schema) as stream:
+        with pa.ipc.new_stream(file, first.schema) as stream:
             stream.write_table(first)
             for part in parts:
                 stream.write_table(part)
         if file.tell() <= _MAX_BYTES_IN_MEMORY:
             file.seek(0)
-            return ipc.open_stream(file.read()).read_all()
+            return pa.ipc.open_stream(file.read()).read_all()
         file.flush()
         memory_map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return ipc.open_stream(pa.py_buffer(memory_map)).read_all()
+        return pa.ipc.open_stream(pa.py_buffer(memory_map)).read_all()
 
 
 def _locations(source: object) -> "polars.LazyFrame":
     """Return the needed columns of the locations, with equal types."""
-    pl = library("polars", "polars")
     lazy: Any = source if isinstance(source, pl.LazyFrame) else frame_of("locations", source).lazy()
     frame_schema = lazy.collect_schema()
     if missing := [name for name in _REQUIRED_COLUMNS if name not in frame_schema]:
@@ -166,7 +161,6 @@ def _around(
     windows: "polars.DataFrame", locations: "polars.LazyFrame", *, is_lazy: bool
 ) -> "Iterator[polars.DataFrame]":
     """Yield each session's windows with the positions in them, by row and time."""
-    pl = library("polars", "polars")
     empty_frame = locations.clear().collect()
     by_session = {} if is_lazy else locations.collect().partition_by("session_id", as_dict=True)
     for (session,), near in windows.group_by("session_id", maintain_order=True):
@@ -186,7 +180,6 @@ def _around(
 
 def _in_windows(windows: "polars.DataFrame", positions: "polars.DataFrame") -> "polars.DataFrame":
     """Return each window of a session with the positions in it, in the order of the windows and of time."""
-    pl = library("polars", "polars")
     positions = positions.drop("session_id").with_columns(pl.col("t").dt.epoch("ms"))
     order = positions.select(pl.arg_sort_by("t", maintain_order=True)).to_series()
     times = positions["t"][order]

@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 
 from .._client import Duration, as_seconds
 from .._core import Table
-from .._rows import library, replaced_file, replaced_path
+from .._lazy import pl
+from .._rows import replaced_file, replaced_path
 from .frames import arrow_of, frame_of, time_column
 from .kinds import Source
 
@@ -201,7 +202,6 @@ def clips(
         raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
     if offset != offset:
         raise ValueError("offset is nan; it must be a number of seconds")
-    pl = library("polars", "polars")
     frame = frame_of("rows", rows)
     time = time_column("rows", frame)
     label = _labeller(frame)
@@ -231,7 +231,6 @@ def clips(
 
 
 def _schema() -> dict[str, Any]:
-    pl = library("polars", "polars")
     texts = ("game_id", "session_id", "video", "reason", "label", "team", "period", "game_clock")
     kinds = dict.fromkeys(texts, pl.String) | {"start_s": pl.Float64, "end_s": pl.Float64, "row": pl.Int64}
     order = ("row", *texts[:3], "start_s", "end_s", *texts[3:6], "player_ids", *texts[6:])

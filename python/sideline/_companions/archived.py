@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from .._rows import SCHEMAS, did_you_mean, library
+from .._lazy import library
+from .._rows import SCHEMAS, did_you_mean
 from ..archive import (
     ANSWERS,
     POSITION_TABLES,

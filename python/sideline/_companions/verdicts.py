@@ -7,7 +7,7 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from .._rows import library
+from .._lazy import library
 from ..archive import RESOURCES, SEVERITY, Archive
 from .replies import Judgement
 

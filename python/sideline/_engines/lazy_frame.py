@@ -7,7 +7,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from .._client import planned_units
-from .._rows import SCHEMAS, library, terms
+from .._lazy import library, pl
+from .._rows import SCHEMAS, terms
 from .parts import BATCH_SIZE, tables
 from .plan import Plan, PlanUnit
 from .planner import Selection, make_plan
@@ -23,18 +24,18 @@ _KEYS = {"session_id", "game_id"}
 
 def scan(client: "Client", selection: Selection) -> "polars.LazyFrame":
     """Return the table of a selection lazily; its plan is made at the first rows, once for each frame."""
-    pl = library("polars", "polars")
     if selection.table == "box_score":
         raise ValueError(
             "box_score has columns that depend on the data, which a LazyFrame cannot have: scan "
             '"player_stats", which has a row for each player and stat'
         )
+    version = library("polars", "polars").__version__
     try:
         from polars.io.plugins import register_io_source
 
         types: polars.Schema = pl.Schema(SCHEMAS[selection.table])
     except (ImportError, TypeError, ValueError):
-        raise ImportError(f"scan requires polars 1.32 or later, not {pl.__version__}: update polars") from None
+        raise ImportError(f"scan requires polars 1.32 or later, not {version}: update polars") from None
     return register_io_source(_Source(client, selection, types), schema=types, is_pure=False)
 
 
@@ -53,7 +54,6 @@ class _Source:
         n_rows: int | None,
         batch_size: int | None,  # noqa: ARG002
     ) -> "Iterator[polars.DataFrame]":
-        pl = library("polars", "polars")
         columns = list(self._types) if with_columns is None else list(with_columns)
         if n_rows == 0:
             yield pl.DataFrame(schema={name: self._types[name] for name in columns})
@@ -92,7 +92,6 @@ class _Source:
 
 def _may_hold(unit: PlanUnit, key_terms: "Sequence[polars.Expr]") -> bool:
     """Return whether a row of the unit may match the terms, by evaluating the terms on the keys that are known."""
-    pl = library("polars", "polars")
     keys_of_unit: dict[str, str | None] = {} if unit.session_id is None else {"session_id": unit.session_id}
     if unit.event_id is not None:
         keys_of_unit["game_id"] = unit.game_id

@@ -10,8 +10,7 @@ from weakref import WeakSet
 
 from .._client import TableName, Timeout, core_of, mask_id, planned_units, shape_of, table_from_arrow, units_of, waits
 from .._core import CoverageRow, Payload, Table, _batch_table, _coverage_table
-from .._lazy import load_later
-from .._rows import library
+from .._lazy import load_later, pa, pc
 from ..archive import Refusals, map_in_threads
 from ..batch import Batch, Unit
 from ..errors import AuthenticationError, IncompleteBatch
@@ -169,7 +168,6 @@ def tables(plan: "Plan", client: "Client | None" = None, sizes: Iterator[int] | 
 
 def _exclude(rows: "pyarrow.Table", before: "pyarrow.Table") -> "pyarrow.Table":
     """Return the rows of a window that the window before it does not have, as `client.locations` merges them."""
-    pa, pc = library("pyarrow", "arrow"), library("pyarrow.compute", "arrow")
     before = before.filter(pc.is_in(before["t"], rows["t"]))
     keys = {tuple(key.values()) for key in before.to_pylist() if key["t"] is not None}
     places = pc.indices_nonzero(pc.is_in(rows["t"], before["t"]))
@@ -183,7 +181,6 @@ def rows_of_unit(payload: Payload, name: TableName, columns: Sequence[str] | Non
     """Return the table of one payload; rows from `until` on belong to the next window."""
     if until is None:
         return payload.table(name, columns)
-    pa, pc = library("pyarrow", "arrow"), library("pyarrow.compute", "arrow")
     needed_columns = None if columns is None else list(dict.fromkeys((*columns, "t")))
     rows = payload.table(name, needed_columns).to_arrow()
     rows = rows.filter(pc.less(rows["t"], pa.scalar(until, rows.schema.field("t").type)))
@@ -193,7 +190,6 @@ def rows_of_unit(payload: Payload, name: TableName, columns: Sequence[str] | Non
 def read(plan: "Plan", client: "Client | None") -> Table:
     """Return all rows as one table."""
     if plan.operation == "locations":
-        pa = library("pyarrow", "arrow")
         arrow_tables = [table.to_arrow() for table in tables(plan, client)]
         complete_table = pa.concat_tables([plan.schema.to_arrow().empty_table(), *arrow_tables]).unify_dictionaries()
         return table_from_arrow(plan.table, complete_table)
@@ -222,13 +218,11 @@ def bodies_schema() -> "pyarrow.Schema":
     """Return the schema of `Part.bodies`."""
     from .._rows import SCHEMAS
 
-    pa = library("pyarrow", "arrow")
     return pa.schema([*SCHEMAS["coverage"].to_arrow(), pa.field("has_next", pa.bool_()), pa.field("body", pa.binary())])
 
 
 def body_tables(plan: "Plan", client: "Client | None") -> "Iterator[pyarrow.Table]":
     """Yield coverage and bodies, a few units at a time. A missing unit is a row."""
-    pa = library("pyarrow", "arrow")
     for part in outcomes(plan, client):
         table = _coverage_table([_row(outcome) for outcome in part]).to_arrow()
         raw = [None if outcome.result.payload is None else outcome.result.payload.raw for outcome in part]
@@ -243,6 +237,5 @@ def _row(outcome: Outcome) -> CoverageRow:
 
 def bodies(plan: "Plan", client: "Client | None") -> Table:
     """Return coverage and bodies of all units as one table."""
-    pa = library("pyarrow", "arrow")
     complete_table = pa.concat_tables([bodies_schema().empty_table(), *body_tables(plan, client)]).unify_dictionaries()
     return table_from_arrow("bodies", complete_table)

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from .._client import TableName, expected_bytes, planned_units, several, table_from_arrow
 from .._core import Schema, Table
-from .._lazy import LazyModule
-from .._rows import library
+from .._lazy import LazyModule, pa
 
 if TYPE_CHECKING:
     import pyarrow
@@ -158,7 +157,6 @@ class Plan:
         >>> client.plan("shots", session_ids=[session_id]).units.to_dicts()[0]["session_id"] == session_id
         True
         """
-        pa = library("pyarrow", "arrow")
         when = pa.timestamp("ms", "UTC")
         columns = {
             "operation": ([self.operation] * len(self), pa.string()),
@@ -446,7 +444,6 @@ def schema(table: str, columns: Sequence[str] | None, sport: Any = "basketball")
     table_schema = SCHEMAS.of_sport(sport)[table]
     if columns is None:
         return table_schema
-    pa = library("pyarrow", "arrow")
     arrow = table_schema.to_arrow()
     selection = pa.schema([arrow.field(name) for name in columns], arrow.metadata)
     return table_from_arrow(table, selection.empty_table()).schema

@@ -6,7 +6,6 @@ if TYPE_CHECKING:
     from .drift import check_drift as check_drift, report_drift as report_drift, stack_level as stack_level
     from .files import replaced_file as replaced_file, replaced_path as replaced_path
     from .frames import (
-        library as library,
         schema_to_arrow as schema_to_arrow,
         tables_of as tables_of,
         terms as terms,
@@ -50,8 +49,7 @@ else:
             "drift": "check_drift report_drift stack_level",
             "files": "replaced_file replaced_path",
             "frames": (
-                "library schema_to_arrow tables_of terms to_arrow to_csv to_pandas to_parquet to_polars "
-                "with_plain_types"
+                "schema_to_arrow tables_of terms to_arrow to_csv to_pandas to_parquet to_polars with_plain_types"
             ),
             "names": "Found with_names",
             "notebook": (

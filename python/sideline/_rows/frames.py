@@ -1,7 +1,6 @@
 """Converts tables to frames of other libraries, each of which is loaded only when it is used."""
 
 import json
-import sys
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -11,6 +10,7 @@ from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TextIO
 
+from .._lazy import library, pa, pl
 from .files import replaced_file, replaced_path
 
 if TYPE_CHECKING:
@@ -25,34 +25,16 @@ _POLARS_TIMES_MS = (-8_334_601_228_800_000, 8_210_266_876_799_999)
 """The milliseconds that polars can show: it ends the print of a frame with any other, by a panic."""
 
 
-def library(name: str, extra: str) -> Any:
-    """Import an optional library; if it is missing, the error names the extra to install."""
-    # Archives ask for each body. `import` looks here first too, but `import_module` takes a lock before.
-    if (module := sys.modules.get(name)) is not None and not getattr(
-        getattr(module, "__spec__", None), "_initializing", False
-    ):
-        return module
-    package = name.partition(".")[0]
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != package:
-            raise
-        message = f'{package} is not installed; install it with: pip install "sideline[{extra}]"'
-        raise ModuleNotFoundError(message, name=package) from None
-
-
 def to_arrow(table: "Table") -> "pyarrow.Table":
     # `pyarrow.table` would import pandas, to see whether the table is a frame of it.
-    return library("pyarrow", "arrow").RecordBatchReader.from_stream(table).read_all()
+    return pa.RecordBatchReader.from_stream(table).read_all()
 
 
 def schema_to_arrow(schema: "Schema") -> "pyarrow.Schema":
-    return library("pyarrow", "arrow").schema(schema)
+    return pa.schema(schema)
 
 
 def to_polars(table: "Table") -> "polars.DataFrame":
-    pl: Any = library("polars", "polars")
     frame: polars.DataFrame = pl.DataFrame(table)
     times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
     unusual_names = [name for name in times if not frame[name].to_physical().is_between(*_POLARS_TIMES_MS).all()]
@@ -192,13 +174,12 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
     """
     from .schemas import SCHEMAS
 
-    polars = library("polars", "polars")
     if isinstance(source, list | tuple):
         parts = [tables_of(argument, part, tables) for part in source]
         if not parts:
             raise ValueError(f"{argument} is an empty list")
         return {
-            name: polars.concat([part[name] for part in parts if name in part], how="diagonal_relaxed")
+            name: pl.concat([part[name] for part in parts if name in part], how="diagonal_relaxed")
             for name in tables
             if any(name in part for part in parts)
         }
@@ -207,15 +188,15 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
         if not frames:
             table_names = ", ".join(names) or "none"
             raise ValueError(f"{argument} needs a table {' or '.join(tables)}; this response has {table_names}")
-        return {name: _plain(argument, polars.DataFrame(table)) for name, table in frames.items()}
-    if isinstance(source, polars.LazyFrame):
+        return {name: _plain(argument, pl.DataFrame(table)) for name, table in frames.items()}
+    if isinstance(source, pl.LazyFrame):
         source = source.collect()
     elif not hasattr(source, "__arrow_c_stream__"):
         kind = type(source).__name__
         accepted_types = "a payload, a Table, a polars frame, an Arrow table or a list of them"
         raise TypeError(f"{argument} is {accepted_types}, not {kind}")
-    frame = polars.DataFrame(source)
-    if isinstance(source, polars.Series) and source.dtype == polars.Struct:
+    frame = pl.DataFrame(source)
+    if isinstance(source, pl.Series) and source.dtype == pl.Struct:
         # That is what `polars.from_arrow` makes of a `Table`.
         frame = source.struct.unnest()
     missing = {name: [column for column in columns if column not in frame.columns] for name, columns in tables.items()}
@@ -235,7 +216,6 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
 
 def with_plain_types(frame: "polars.DataFrame") -> "polars.DataFrame":
     """Return a frame with categories as strings, and null for NaN, which pandas writes for a missing value."""
-    pl = library("polars", "polars")
     return frame.with_columns(
         pl.col(pl.Categorical, pl.Enum).cast(pl.String), pl.col(pl.Float32, pl.Float64).fill_nan(None)
     )
@@ -243,7 +223,6 @@ def with_plain_types(frame: "polars.DataFrame") -> "polars.DataFrame":
 
 def _plain(argument: str, frame: "polars.DataFrame") -> "polars.DataFrame":
     """Return a frame whose ids, flags and clocks have the types of the service's tables, which joins and sums need."""
-    pl = library("polars", "polars")
     ids = pl.List(pl.Int64)
     kinds = {"team_id": pl.Int64, "player_id": pl.Int64, "possession": pl.Int32, "is_team_total": pl.Boolean}
     kinds |= {"player_ids": ids, "opposing_player_ids": ids, "details": pl.List(pl.String), "is_3point": pl.Boolean}

@@ -71,7 +71,7 @@ from .._client import (
 from .._companions import pseudonyms_of
 from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
-from .._rows import did_you_mean, library, notebook_html
+from .._rows import did_you_mean, notebook_html
 from . import _arrow, _audits, _compaction, _plan, _publish, _read, _refresh, _sql, _tracking
 from ._account import is_hole
 from ._as_of import AsOf
@@ -79,6 +79,7 @@ from ._changes import KEYS, Changes, ChangeStream, State, current_state, state_a
 from ._export import Exported, export as export_changes
 from ._export_target import Address
 from ._html_report import ArchiveReport, gather, record_report, render, zone_of_report
+from ._libraries import pl
 from ._memory import returned_blocks
 from ._parts import PartScope as PartScope, StoredPart as StoredPart, parts_of
 from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
@@ -457,7 +458,6 @@ class Archive:
         >>> archive.corrections().column_names[:3]
         ['table', 'team_id', 'game_id']
         """
-        pl = library("polars", "archive")
         frame = _read.scan(self._store, "corrections")
         if since is not None:
             # The column has milliseconds.

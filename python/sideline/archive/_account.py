@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
 from . import _arrow
 from ._fetch import Outcome
+from ._libraries import pa, pc
 from ._life import is_lacking
 from ._packed import unpack
 from ._plan import LIST_OPERATIONS, event_of
@@ -64,7 +64,7 @@ def rows_of(outcomes: Sequence[Outcome]) -> "pyarrow.Table":
     """Return outcomes as rows of `coverage`: its public columns, and those of their order."""
     names = (*public_columns_of_coverage().names, *_ORDER)
     schema = internal_schemas()["coverage"]
-    columns = library("pyarrow", "archive").schema([schema.field(name) for name in names])
+    columns = pa.schema([schema.field(name) for name in names])
     return _arrow.table([coverage_row(outcome) for outcome in outcomes], columns)
 
 
@@ -78,8 +78,6 @@ def account(store: Store, streams: "list[pyarrow.Buffer]", scope: Scope) -> "pya
         streams: packed rows of `coverage`, one for each unit that the sync requested, in the order in which they
             ended. One column after another is unpacked and ordered: those of many seasons are large.
     """
-    pa: Any = library("pyarrow", "archive")
-    pc: Any = library("pyarrow.compute", "archive")
     none = rows_of([])
 
     def columns_of(*names: str) -> Any:

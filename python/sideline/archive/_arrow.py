@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
+from .._lazy import library
+from ._libraries import pa, pc
 
 if TYPE_CHECKING:
     import pyarrow
@@ -19,7 +20,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def array(values: Iterable[Any], kind: "pyarrow.DataType") -> "pyarrow.Array":
     """Return texts, bytes, numbers, booleans, times, or lists of them, as an array of that type."""
-    pa: Any = library("pyarrow", "archive")
     arro3: Any = library("arro3.core", "archive")
     values = list(values)
     if pa.types.is_timestamp(kind):
@@ -50,33 +50,30 @@ def scalar(value: Any, kind: "pyarrow.DataType") -> "pyarrow.Scalar":
 
 def is_true(flags: Any) -> Any:
     """Return flags without nulls, which are false."""
-    pa: Any = library("pyarrow", "archive")
-    return library("pyarrow.compute", "archive").coalesce(flags, scalar(False, pa.bool_()))
+    return pc.coalesce(flags, scalar(False, pa.bool_()))
 
 
 def table(rows: Sequence[Mapping[str, Any]], schema: "pyarrow.Schema") -> "pyarrow.Table":
     """Return rows in the columns of the schema; what a row lacks is null."""
-    pa: Any = library("pyarrow", "archive")
     columns = [array([row.get(name) for row in rows], schema.field(name).type) for name in schema.names]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
 def repeat(text: str, count: int) -> "pyarrow.Array":
     """Return an array that has the text `count` times."""
-    pa: Any = library("pyarrow", "archive")
     first = pa.Array.from_buffers(pa.int8(), count, [None, pa.py_buffer(bytes(count))])
     return array([text], pa.string()).take(first)
 
 
 def empty(schema: "pyarrow.Schema") -> "pyarrow.Table":
     """Return a table without rows."""
-    table: pyarrow.Table = library("pyarrow", "archive").Table.from_batches([], schema)
+    table: pyarrow.Table = pa.Table.from_batches([], schema)
     return table
 
 
 def import_table(stream: Any) -> "pyarrow.Table":
     """Return the table that another library exports."""
-    table: pyarrow.Table = library("pyarrow", "archive").RecordBatchReader.from_stream(stream).read_all()
+    table: pyarrow.Table = pa.RecordBatchReader.from_stream(stream).read_all()
     return table
 
 
@@ -88,7 +85,7 @@ def file_reader(schema: "pyarrow.Schema", batches: "Iterable[pyarrow.RecordBatch
     """
     rows = _through_file(schema, batches)
     next(rows)
-    reader: pyarrow.RecordBatchReader = library("pyarrow", "archive").RecordBatchReader.from_batches(schema, rows)
+    reader: pyarrow.RecordBatchReader = pa.RecordBatchReader.from_batches(schema, rows)
     return reader
 
 

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from .._client import ArchiveTable
-from .._rows import library
 from ._decode import decode_tables
+from ._libraries import pl
 from ._plan import RESOURCES, TABLES
 from ._read import bodies, check_bodies, check_name, conform, names_damage, scan, unit_of_body, with_public_types
 from ._rosters import history
@@ -36,7 +36,6 @@ class AsOf:
         >>> archive.as_of(datetime.datetime.now(datetime.UTC)).scan("events").collect().height == games
         True
         """
-        pl = library("polars", "archive")
         if check_name(name) == "corrections":
             return scan(self._store, name).filter(pl.col("seen_at") <= self.when)
         if name not in TABLES:

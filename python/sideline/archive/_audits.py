@@ -1,8 +1,9 @@
 """The rules of `sideline.audit` over the stored tables."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .._rows import library, with_plain_types
+from .._rows import with_plain_types
+from ._libraries import pl
 from ._read import columns_of, require, scan, stored_rows, with_public_types
 from ._schemas import MONTH
 
@@ -71,7 +72,6 @@ class Auditor:
 
     def _parts(self, events: "Collection[str] | None") -> "Iterator[tuple[list[str], list[str], Collection[str]]]":
         """Yield parts of the finished events, the months that have their rows, and the operations requested of them."""
-        pl: Any = library("polars", "archive")
         is_event = pl.col("operation").is_in(("game", "team_events")) & pl.col("final")
         event_ids = self._units.filter(is_event)["event_id"].unique(maintain_order=True)
         if events is not None:
@@ -91,7 +91,6 @@ class Auditor:
     def _tables_of(
         self, events: list[str], months: list[str], operations: "Collection[str]"
     ) -> "dict[str, polars.DataFrame]":
-        pl: Any = library("polars", "archive")
 
         def of(name: str, key: str, ids: list[str]) -> "polars.DataFrame":
             frame = with_public_types(self._frames[name].filter(pl.col(MONTH).is_in(months)), name)
@@ -118,7 +117,6 @@ def _game_tables(operations: "Collection[str]") -> list[str]:
 
 def _units(store: "Store") -> "polars.DataFrame":
     """Return what rules need of `coverage`. The id of an event is also that of its own unit."""
-    pl: Any = library("polars", "archive")
     columns = ("operation", "game_id", "session_id", "status", "unit", "final", "event_id")
     key = pl.col("unit").str.strip_prefix(pl.col("operation") + "/")
     is_event = pl.col("operation").is_in(("game", "team_events", "schedule"))
@@ -130,7 +128,6 @@ def _units(store: "Store") -> "polars.DataFrame":
 
 def _months(store: "Store", units: "polars.DataFrame") -> "polars.DataFrame":
     """Return the months of the rows of each event. Rows of an event that moved may be in the month that it had."""
-    pl: Any = library("polars", "archive")
     stored_in = columns_of(store, "raw", ("unit", MONTH)).unique()
     by_event = stored_in.join(units.select("unit", "event_id"), on="unit").group_by("event_id")
     months: polars.DataFrame = by_event.agg(months=pl.col(MONTH).unique().sort())
@@ -139,7 +136,6 @@ def _months(store: "Store", units: "polars.DataFrame") -> "polars.DataFrame":
 
 def _orphans(frame: "polars.LazyFrame", sessions: "polars.DataFrame") -> "polars.DataFrame":
     """Return the rows of sessions that no event lists."""
-    pl = library("polars", "archive")
     session_ids = sessions["session_id"].unique().implode()
     is_orphan = pl.col("session_id").is_not_null() & ~pl.col("session_id").is_in(session_ids)
     orphans: polars.DataFrame = frame.filter(is_orphan).collect(engine="streaming")

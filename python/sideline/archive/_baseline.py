@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .._rows import library
+from ._libraries import pl
 from ._life import COMPLETE
 from ._raw import UNDECODABLE
 from ._read import columns_of
@@ -45,7 +45,6 @@ def ledger(store: Store) -> "polars.DataFrame":
 
 def learn(store: Store, units: "polars.DataFrame") -> Baseline:
     """Return what is usual, from the rows of `ledger` and the times of the stored bodies."""
-    pl: Any = library("polars", "archive")
     bodies = columns_of(store, "raw", ("unit", "status", "served_at", "stored_at"))
     first_stored = (
         bodies.filter(pl.col("status") != UNDECODABLE)

@@ -3,7 +3,7 @@
 import hashlib
 from typing import Any
 
-from .._rows import library
+from ._libraries import pa
 
 
 class Body:
@@ -38,6 +38,6 @@ _LARGE = 1024 * 1024
 
 
 def _codec(size: int) -> Any:
-    codec: Any = library("pyarrow", "archive").Codec
+    codec: Any = pa.Codec
     # Of the codecs, LZ4 takes the least time: a body is read again for each of its tables. Zstandard leaves a third.
     return codec("zstd", 1) if size >= _LARGE else codec("lz4_raw")

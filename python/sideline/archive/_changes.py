@@ -14,9 +14,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._rows import library
 from . import _arrow, _commits, _corrections
 from ._decode import decode_tables, decode_together, empty_tables
+from ._libraries import deltalake, pa
 from ._memory import returned_blocks
 from ._plan import RESOURCES, TABLES, Unit
 from ._read import bodies, conform, error_of_lost_bodies, names_damage, to_views, unit_of_body
@@ -86,7 +86,6 @@ class ChangeStream:
     @names_damage
     def table(self) -> "pyarrow.Table":
         """Return all rows as one `pyarrow.Table`."""
-        pa: Any = library("pyarrow", "archive")
         rows: pyarrow.Table = pa.Table.from_batches(list(self), self.schema)
         return rows
 
@@ -138,7 +137,6 @@ def current_state(store: Store, version: int | None = None) -> tuple[State, int]
 
     Raises `ValueError` for a version that does not exist, or no longer exists.
     """
-    deltalake: Any = library("deltalake", "archive")
     table = store.open("coverage")
     if table is None:
         if version is not None and version >= 0:
@@ -251,7 +249,6 @@ def _one_by_one(
 
 
 def _change_schema(store: Store, name: str) -> "pyarrow.Schema":
-    pa: Any = library("pyarrow", "archive")
     schema = public_schema(name)
     table = store.open(name) if name == "box_score" else None
     if table is not None:
@@ -266,7 +263,6 @@ def difference(name: str, old: "pyarrow.Table", new: "pyarrow.Table") -> "pyarro
     """Return the rows by which a table's rows of one unit differ, with their change."""
     if not old.num_rows or not new.num_rows:
         return _with_change(name, *((new, "insert") if new.num_rows else (old, "delete")))
-    pa = library("pyarrow", "archive")
     all_rows = pa.concat_tables([old, new], promote_options="default")
     rows = all_rows.to_pylist()
     sides = rows[: old.num_rows], rows[old.num_rows :]
@@ -301,11 +297,9 @@ def _key(name: str, row: Row) -> str | None:
 def _with_changes(
     name: str, rows: Sequence[Row], marks: Sequence[str], schema: "pyarrow.Schema | None" = None
 ) -> "pyarrow.Table":
-    pa = library("pyarrow", "archive")
     table = pa.Table.from_pylist(list(rows), schema) if schema is not None else public_schema(name).empty_table()
     return conform(table, public_schema(name)).append_column(CHANGE, pa.array(marks, pa.string()))
 
 
 def _with_change(name: str, rows: "pyarrow.Table", change: str) -> "pyarrow.Table":
-    pa = library("pyarrow", "archive")
     return conform(rows, public_schema(name)).append_column(CHANGE, pa.array([change] * rows.num_rows, pa.string()))

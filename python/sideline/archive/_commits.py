@@ -15,9 +15,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
 from . import _arrow
 from ._file_bounds import Bounds
+from ._libraries import deltalake, obstore, pa, parquet, pc, transaction
 from ._log_copy import LOG, text_of_commit
 from ._memory import trim
 from ._schemas import MONTH, in_month, internal_schemas
@@ -43,7 +43,6 @@ def is_checkpoint(path: str) -> bool:
 
 def by_month(rows: "pyarrow.Table") -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
     """Yield the rows of each month, without its column."""
-    pc: Any = library("pyarrow.compute", "archive")
     others = rows.drop_columns([MONTH])
     months = sorted(rows[MONTH].unique().to_pylist())
     for month in months:
@@ -55,7 +54,6 @@ def by_month(rows: "pyarrow.Table") -> "Iterator[tuple[str, pyarrow.RecordBatch]
 
 def _row_groups(batches: "Iterable[pyarrow.RecordBatch]", max_rows: int) -> "Iterator[pyarrow.Table]":
     """Yield the rows of each row group: at most so many, and so many bytes, unless one batch has more."""
-    pa: Any = library("pyarrow", "archive")
     group: list[Any] = []
     rows = size = 0
     for batch in batches:
@@ -75,7 +73,7 @@ def log(store: Store, table: "DeltaTable") -> list[tuple[int, str]]:
     if store.is_local:
         names = os.listdir(Path(store.root, name, LOG))
     else:
-        objects = library("obstore", "bucket").list(store.bucket, f"{name}/{LOG}").collect()
+        objects = obstore.list(store.bucket, f"{name}/{LOG}").collect()
         names = [item["path"].rpartition("/")[2] for item in objects]
     return sorted((int(match[1]), name) for name in names if (match := _LOG_ENTRY.match(name)))
 
@@ -83,7 +81,7 @@ def log(store: Store, table: "DeltaTable") -> list[tuple[int, str]]:
 def remove_log(store: Store, table: "DeltaTable", paths: Iterable[str]) -> None:
     """Remove entries of a table's log, the oldest first; another writer may do the same."""
     if not store.is_local:
-        library("obstore", "bucket").delete(store.bucket, [f"{name_of(table)}/{LOG}/{path}" for path in paths])
+        obstore.delete(store.bucket, [f"{name_of(table)}/{LOG}/{path}" for path in paths])
         return
     for path in paths:
         with suppress(FileNotFoundError):
@@ -125,8 +123,6 @@ def _add_file(
     *,
     has_same_rows: bool,
 ) -> Any:
-    parquet: Any = library("pyarrow.parquet", "archive")
-    transaction: Any = library("deltalake.transaction", "archive")
     name = name_of(table)
     folder = "" if month is None else f"{MONTH}={month}/"
     path = f"{folder}part-{uuid.uuid4()}.zstd.parquet"
@@ -157,7 +153,6 @@ def _add_file(
 @contextmanager
 def _new_file(store: Store, path: str) -> Iterator[Any]:
     """Open a file of the folder for writing, or one in memory that becomes an object of the bucket."""
-    pa: Any = library("pyarrow", "archive")
     if store.is_local:
         file = Path(store.root, path)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -167,7 +162,7 @@ def _new_file(store: Store, path: str) -> Iterator[Any]:
     buffer = pa.BufferOutputStream()
     yield buffer
     data = buffer.getvalue().to_pybytes()
-    library("obstore", "bucket").put(store.bucket, path, data, use_multipart=False)
+    obstore.put(store.bucket, path, data, use_multipart=False)
     store.keep_object(path, data)
 
 
@@ -187,10 +182,8 @@ def try_commit(
         actions = [*map(_addition, new_files), *(_removal(file, has_same_rows=has_same_rows) for file in old_files)]
         try:
             return store.logs.commit(table, name, text_of_commit("WRITE", store.commit_metadata(name), actions))
-        except library("obstore", "bucket").exceptions.BaseError as error:
+        except obstore.exceptions.BaseError as error:
             raise store.error_of_write(table, error) from None
-    deltalake: Any = library("deltalake", "archive")
-    transaction: Any = library("deltalake.transaction", "archive")
     at = time.time_ns() // 1_000_000
     removals = [
         transaction.RemoveAction(file["path"], not has_same_rows, at, file["size_bytes"], _month_of(file))
@@ -239,8 +232,6 @@ def replace_units(
     """
     if not store.can_add_files:
         return store.try_replace(table, rows, is_in("unit", units))
-    pa: Any = library("pyarrow", "archive")
-    pc: Any = library("pyarrow.compute", "archive")
     schema = internal_schemas()["coverage"]
     bounds = (min(units), max(units))
     parts, old_files = [rows], []
@@ -264,8 +255,6 @@ def join_files(store: Store, table: "DeltaTable", files: Sequence[Mapping[str, A
     schema = schema.remove(schema.get_field_index(MONTH))
 
     def rows() -> "Iterator[tuple[str | None, pyarrow.RecordBatch]]":
-        pa: Any = library("pyarrow", "archive")
-        parquet: Any = library("pyarrow.parquet", "archive")
         for file in files:
             with store.open_file(table, file) as input_file:
                 parquet_file = parquet.ParquetFile(input_file)

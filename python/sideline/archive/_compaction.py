@@ -6,8 +6,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
 from . import _arrow, _commits
+from ._libraries import deltalake
 from ._log_copy import CHECKPOINT_INTERVAL
 from ._memory import trim
 from ._plan import NO_MONTH
@@ -45,7 +45,6 @@ def compaction_size(sizes: Sequence[int], large: int, max_files: int) -> int | N
 
 def compact(store: Store, names: Iterable[str]) -> None:
     """Compact small files where a partition has many. Commits of other writers take precedence."""
-    deltalake: Any = library("deltalake", "archive")
     for name in sorted(names):
         table = store.take(name)
         if table is None:
@@ -108,7 +107,6 @@ def _past(name: str, months: Mapping[str | None, Sequence[int]], month: str | No
 
 def compact_all(store: Store, names: Iterable[str]) -> None:
     """Compact each partition's files up to the size beyond which compacting gains nothing, after other writers."""
-    deltalake: Any = library("deltalake", "archive")
     for name in names:
         for attempt in range(store.settings.max_write_attempts):
             table = store.open(name)
@@ -132,7 +130,6 @@ def _compact(store: Store, table: "DeltaTable", name: str, month: str | None, si
     """Return whether any files were compacted."""
     if name == "raw" and store.can_add_files:
         return _compact_bodies(store, table, month, size)
-    deltalake: Any = library("deltalake", "archive")
     try:
         done = table.optimize.compact(
             partition_filters=None if month is None else [(MONTH, "=", month)],
@@ -196,7 +193,6 @@ def mean_size(table: "DeltaTable | None") -> int | None:
 
 def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:
     """Delete files that were replaced longer ago, including what a killed writer left. Returns their number."""
-    deltalake: Any = library("deltalake", "archive")
     hours = -(retain // timedelta(hours=-1))
     count = 0
     for name in names:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._client import Operation, TableName
 from .._core import Payload, Table, _batch_table, _contents
-from .._rows import library
 from ..errors import DecodeError
 from . import _arrow
+from ._libraries import pa, pc
 from ._plan import RESOURCES, Unit
 from ._schemas import public_schema
 from ._storage_types import check_names, check_times, to_storage_types
@@ -80,7 +80,6 @@ def check_key(unit: Unit, raw: bytes) -> None:
 
 def decode_together(name: str, bodies: Iterable[tuple[Unit, bytes]]) -> "pyarrow.Table":
     """Return the rows of one table of several bodies of an operation, in storage types, as `decode_tables` does."""
-    pa: Any = library("pyarrow", "archive")
     # Of an iterator of large bodies, one is in memory besides its payload.
     pairs = [(unit, _payload(unit, raw)) for unit, raw in bodies]
     payloads = [payload for _, payload in pairs]
@@ -102,7 +101,6 @@ def decode_together(name: str, bodies: Iterable[tuple[Unit, bytes]]) -> "pyarrow
 
 
 def _one_by_one(name: str, pairs: Sequence[tuple[Unit, Payload]]) -> "pyarrow.Table":
-    pa: Any = library("pyarrow", "archive")
     parts = [_fill_ids(to_storage_types(payload.table(name).to_arrow()), unit) for unit, payload in pairs]  # type: ignore[arg-type]
     return pa.concat_tables(parts, promote_options="default").combine_chunks(pa.system_memory_pool())
 
@@ -115,7 +113,6 @@ def stored_schema(name: str) -> "pyarrow.Schema":
 
 def _fill_ids(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
     """Fill keys known from the plan that the body lacks."""
-    pc = library("pyarrow.compute", "archive")
     keys: dict[str, str | None] = {"game_id": unit.game_id}
     if RESOURCES[unit.operation].key != "team_id":
         keys[RESOURCES[unit.operation].key] = unit.id

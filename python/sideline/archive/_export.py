@@ -8,12 +8,13 @@ compared by groups of rows.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from .._rows import did_you_mean, library
+from .._rows import did_you_mean
 from ._changes import KEYS, State, changed_units, current_state
 from ._export_target import Target, open_target, quote_name, quote_text
 from ._export_values import MAX_COLUMNS, deliverable, is_long, key_problem, sentence
+from ._libraries import pa, pc
 from ._plan import ANSWERS, RESOURCES, TABLES
 from ._pseudonyms import replace_rows
 from ._read import batches, open_table, require, to_arrow
@@ -170,7 +171,6 @@ class _Export:
         return rows if self._pseudonyms is None else replace_rows(rows, self._pseudonyms)
 
     def _flush(self, new: "dict[str, list[pyarrow.Table]]", names: list[str], now: State) -> None:
-        pa = library("pyarrow", "export")
         for name, tables in new.items():
             self._add(name, self._with_pseudonyms(pa.concat_tables(tables, promote_options="default")))
         if names:
@@ -240,8 +240,6 @@ class _Export:
 
     def _write_groups(self, name: str, column: str) -> None:
         """Replace the groups of a table's rows that differ from those of the target."""
-        pa = library("pyarrow", "export")
-        pc: Any = library("pyarrow.compute", "export")
         digests = self._target.read(f"select name, digest from {GROUPS_TABLE} where table_name = {quote_text(name)}")
         earlier_digests = dict(zip(digests["name"].to_pylist(), digests["digest"].to_pylist(), strict=True))
         table = open_table(self._store, name)
@@ -282,12 +280,10 @@ def _digests(parts: "Iterable[pyarrow.Table]", column: str) -> dict[str, str]:
 
 
 def _units_schema() -> "pyarrow.Schema":
-    pa = library("pyarrow", "export")
     return pa.schema({"unit": pa.string(), "sequence": pa.int64()})
 
 
 def _groups_schema() -> "pyarrow.Schema":
-    pa = library("pyarrow", "export")
     return pa.schema({"table_name": pa.string(), "name": pa.string(), "digest": pa.string()})
 
 
@@ -317,7 +313,6 @@ def _exported_units(store: Store, target: Target, pseudonyms: "Pseudonyms | None
 
     Raises `ValueError` if the target has the rows of another archive, or those of another key of pseudonyms.
     """
-    pa = library("pyarrow", "export")
     coverage = store.open("coverage")
     source = "" if coverage is None else str(coverage.metadata().id)
     if pseudonyms is not None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from .._rows import library
+from .._lazy import library
 from ..errors import SidelineError
+from ._libraries import pa, pc
 from ._store_errors import disk_full
 
 if TYPE_CHECKING:
@@ -264,7 +265,6 @@ class Target:
 
     def type_of(self, kind: Any) -> str:
         """Return the database's type of an Arrow type."""
-        pa: Any = library("pyarrow", "export")
         if isinstance(kind, pa.JsonType):
             return _JSON_TYPES.get(self.kind, "text")
         text = str(kind)
@@ -274,7 +274,6 @@ class Target:
 
     def add(self, name: str, rows: "pyarrow.Table") -> None:
         """Append rows, with their columns in the order of the table."""
-        pa: Any = library("pyarrow", "export")
         if not rows.num_rows:
             return
         with self._translate_errors():
@@ -289,7 +288,6 @@ class Target:
             self._cursor.adbc_ingest(name, batches, mode="append")
 
     def _driver_column(self, column: Any) -> Any:
-        pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
         if not isinstance(column.type, pa.JsonType):
             return column
         texts = pc.cast(column, pa.string())

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
+from ._libraries import pa, pc
 
 if TYPE_CHECKING:
     import pyarrow
@@ -51,7 +51,6 @@ def deliverable(table: str, rows: "pyarrow.Table", report: Report, *, is_postgre
 
     A value that the target cannot hold is null, and a column that it cannot hold is left out; each is reported.
     """
-    pa: Any = library("pyarrow", "export")
     columns, names = {}, set()
     for field in rows.schema:
         problem = column_problem(field.name, is_postgresql=is_postgresql)
@@ -68,7 +67,6 @@ def deliverable(table: str, rows: "pyarrow.Table", report: Report, *, is_postgre
 
 
 def _convert(column: Any, name: str, report: Report, *, is_postgresql: bool) -> Any:
-    pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_timestamp(column.type):
@@ -86,7 +84,6 @@ def _convert(column: Any, name: str, report: Report, *, is_postgresql: bool) -> 
 
 
 def _null_where(column: Any, is_odd: Any, name: str, problem: str, report: Report) -> Any:
-    pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
     count = pc.sum(is_odd).as_py()
     if not count:
         return column
@@ -101,15 +98,14 @@ def sentence(name: str, problem: str, count: int) -> str:
 
 
 def _json_texts(column: Any) -> Iterator[str | None]:
-    pa: Any = library("pyarrow", "export")
+    is_map = pa.types.is_map(column.type)
     for value in column.to_pylist():
-        plain = dict(value) if pa.types.is_map(column.type) and value is not None else value
+        plain = dict(value) if is_map and value is not None else value
         yield None if plain is None else json.dumps(plain, ensure_ascii=False)
 
 
 def is_long(column: Any) -> bool:
     """Return whether an index of PostgreSQL may refuse a value of a column."""
-    pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
     return pa.types.is_string(column.type) and (pc.max(pc.binary_length(column)).as_py() or 0) > _MAX_INDEXED_BYTES
 
 

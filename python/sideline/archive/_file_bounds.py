@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
+from ._libraries import pc
 
 if TYPE_CHECKING:
     import pyarrow
@@ -38,7 +38,7 @@ class Bounds:
         self.rows += rows.num_rows
         for name in _bounded_columns(rows.schema):
             self.nulls[name] = self.nulls.get(name, 0) + rows[name].null_count
-            ends = library("pyarrow.compute", "archive").min_max(rows[name])
+            ends = pc.min_max(rows[name])
             least, greatest = ends["min"].as_py(), ends["max"].as_py()
             if least is not None:
                 first, last = self.bounds.get(name, (least, greatest))

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from .._client import ArchiveTable, store_of
 from .._core import Payload, Table
-from .._rows import cell, html, library, replaced_file, shorten, visible, zone
+from .._rows import cell, html, replaced_file, shorten, visible, zone
 from ..errors import SidelineError
 from ._audits import Auditor
 from ._last_night import STATS, Night, games_of_the_night, loads_and_shots
+from ._libraries import pl
 from ._life import PROBLEMS, SEVERITY, is_lacking
 from ._read import columns_of, scan
 from ._report import ArchiveInfo, hole_line
@@ -177,7 +178,6 @@ def gather(
 
 
 def _find_corrections(store: Store, since: datetime | None, facts: Facts) -> None:
-    pl: Any = library("polars", "archive")
     rows = columns_of(store, "corrections", tuple(internal_schemas()["corrections"].names))
     facts.changes = set(rows.select("change", "seen_at").unique().iter_rows())
     if since is None:
@@ -189,7 +189,6 @@ def _find_corrections(store: Store, since: datetime | None, facts: Facts) -> Non
 
 def _count_units(archive: "Archive", facts: Facts) -> None:
     """Read what `coverage` says: as columns, because a row for each unit of ten years does not fit into memory."""
-    pl: Any = library("polars", "archive")
     columns = ("operation", "status", "attempts", "fetched_at", "game_id", "final")
     units = columns_of(store_of(archive), "coverage", columns)
     facts.units.update(dict(units["status"].value_counts().iter_rows()))
@@ -203,7 +202,6 @@ def _count_units(archive: "Archive", facts: Facts) -> None:
 
 
 def _count_verdicts(status: Table, facts: Facts) -> None:
-    pl: Any = library("polars", "archive")
     verdicts = status.to_polars()
     facts.verdicts.update(verdicts["status"])
     for game, verdict in verdicts.select("game_id", "status").unique().iter_rows():
@@ -244,7 +242,6 @@ def _by_team_and_month(
 
 
 def _unknown_fields(archive: "Archive", facts: Facts) -> None:
-    pl = library("polars", "archive")
     body_rows = scan(store_of(archive), "raw").filter(pl.col("body").is_not_null())
     # The times alone first: the bodies of a season do not fit into memory.
     times = body_rows.select("stored_at").collect()["stored_at"].sort().tail(MAX_BODIES)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._client import store_of, table_from_arrow
-from .._rows import library
+from ._libraries import pl
 from ._life import is_lacking
 from ._read import columns_of, conform, scan
 from ._schemas import public_schema
@@ -41,7 +41,6 @@ class Night(NamedTuple):
 
 def loads_and_shots(archive: "Archive") -> Night | None:
     """Return the loads and shots of the last night with positions; `None` for an archive without them."""
-    pl: Any = library("polars", "archive")
     store = store_of(archive)
     tracked_sessions = scan(store, "tracking_sources").select("session_id")
     sessions: Any = scan(store, "sessions").select("session_id", "started_at").drop_nulls().collect()
@@ -49,13 +48,13 @@ def loads_and_shots(archive: "Archive") -> Night | None:
     if starts.is_empty():
         return None
     since = sessions.filter(pl.col("started_at") > starts["started_at"].max() - _NIGHT)
-    starts = _last(pl, starts)
+    starts = _last(starts)
     of_night = pl.col("session_id").is_in(starts["session_id"].to_list())
     loads = scan(store, "tracking_loads").filter(of_night).collect()
     shots = scan(store, "tracking_defenders").filter(of_night).collect()
     return Night(
-        _loads(pl, loads, _names(archive, pl, of_night)),
-        _shots(pl, shots),
+        _loads(loads, _names(archive, of_night)),
+        _shots(shots),
         sorted(starts["started_at"]),
         len(_holes(archive, "locations", "session_id").intersection(since["session_id"])),
     )
@@ -63,7 +62,6 @@ def loads_and_shots(archive: "Archive") -> Night | None:
 
 def _holes(archive: "Archive", operation: str, key: str) -> set[str]:
     """Return the ids of the sessions or games without a body that the service should have."""
-    pl: Any = library("polars", "archive")
     units = columns_of(store_of(archive), "coverage", (key, "operation", "status", "body_id"))
     units = units.filter(pl.col("body_id").is_null(), operation=operation).select(key, "status")
     return {unit for unit, status in units.iter_rows() if is_lacking(status)}
@@ -74,14 +72,13 @@ def games_of_the_night(archive: "Archive") -> list[dict[str, Any]]:
 
     An archive without a box score has none.
     """
-    pl: Any = library("polars", "archive")
     store = store_of(archive)
     names = ("home_team_id", "home_team_name", "away_team_id", "away_team_name")
     starts: Any = scan(store, "sessions").select("session_id", "game_id", "started_at").drop_nulls().collect()
     box_score = scan(store, "box_score")
     if starts.is_empty() or box_score.select("game_id").drop_nulls().head(1).collect().is_empty():
         return []
-    of_night = pl.col("game_id").is_in(_last(pl, starts)["game_id"].unique().to_list())
+    of_night = pl.col("game_id").is_in(_last(starts)["game_id"].unique().to_list())
     # A sync by ids stores no schedule.
     schedule = scan(store, "games").select("game_id", "tipoff_at", *names)
     events = scan(store, "events").select("game_id", pl.col("started_at").alias("tipoff_at"), *names)
@@ -104,7 +101,7 @@ def box_score_of(archive: "Archive", game_id: str, sport: "Sport" = "basketball"
     return game_box_score(game_id, [], [lines], None, sport)
 
 
-def _last(pl: Any, starts: Any) -> Any:
+def _last(starts: Any) -> Any:
     return starts.filter(pl.col("started_at") > starts["started_at"].max() - _NIGHT)
 
 
@@ -122,7 +119,7 @@ def _result(lines: list[dict[str, Any]], game: dict[str, Any]) -> dict[str, Any]
     return {"points": {side: points.get(game[f"{side}_team_id"]) for side in ("home", "away")}, "leaders": leaders}
 
 
-def _names(archive: "Archive", pl: Any, of_night: Any) -> "polars.DataFrame":
+def _names(archive: "Archive", of_night: Any) -> "polars.DataFrame":
     """Return the name of each player: that of a roster, or else of a box score of the night."""
     of_player = (pl.col("player_id"), pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True))
     rosters = scan(store_of(archive), "players").select(*of_player)
@@ -131,7 +128,7 @@ def _names(archive: "Archive", pl: Any, of_night: Any) -> "polars.DataFrame":
     return names.filter(pl.col("player") != "").unique("player_id", keep="first", maintain_order=True)
 
 
-def _loads(pl: Any, loads: "polars.DataFrame", names: "polars.DataFrame") -> list[dict[str, Any]]:
+def _loads(loads: "polars.DataFrame", names: "polars.DataFrame") -> list[dict[str, Any]]:
     # Of the whole night of the player's team: a period without a row of the player is unseen.
     loads = loads.with_columns(period_min=pl.col("tracked_min").max().over("session_id", "period"))
     nights = loads.unique(["session_id", "period", "team_id"]).group_by("team_id").agg(night_min=pl.sum("period_min"))
@@ -149,7 +146,7 @@ def _loads(pl: Any, loads: "polars.DataFrame", names: "polars.DataFrame") -> lis
     return rows
 
 
-def _shots(pl: Any, shots: "polars.DataFrame") -> list[dict[str, Any]]:
+def _shots(shots: "polars.DataFrame") -> list[dict[str, Any]]:
     value = pl.col("is_make").cast(pl.Float64) * pl.when("is_3point").then(1.5).otherwise(1.0)
     shots = shots.with_columns(pl.col("openness").cast(pl.String), value=value)
     known_share = shots.group_by("team_id").agg(known_share=pl.col("openness").is_not_null().mean())

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .._core import _logger
-from .._rows import library
+from ._libraries import obstore
 
 if TYPE_CHECKING:
     from ._store import Store
@@ -123,7 +123,7 @@ class Leases:
 
     def _read(self) -> tuple[str, Any]:
         try:
-            output = library("obstore", "bucket").get(self._bucket, _PATH)
+            output = obstore.get(self._bucket, _PATH)
         except FileNotFoundError:
             record: Record = {"number": 0, "machines": {}}
             self._last = json.dumps(record), "create"
@@ -133,7 +133,6 @@ class Leases:
 
     def _change(self, change: Callable[[Record], Any], *, is_read_again: bool = False) -> Any:
         """Apply a function to the object, after any other machine's change."""
-        obstore: Any = library("obstore", "bucket")
         with self._lock:
             for attempt in range(_MAX_ATTEMPTS):
                 # What was last seen suffices to replace it, as the put fails if it has changed.

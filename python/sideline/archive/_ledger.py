@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
 from . import _arrow, _commits
 from ._fetch import Outcome
+from ._libraries import pa, pc
 from ._memory import trim
 from ._plan import LISTS, NO_MONTH, TEAMS_LIST, Unit, is_list, partition
 from ._read import coverage_of
@@ -90,8 +90,6 @@ def mark_listed(
 
     They are in a table of their own: otherwise each sync would rewrite all of `coverage`.
     """
-    pa: Any = library("pyarrow", "archive")
-    pc: Any = library("pyarrow.compute", "archive")
     new = rows_to_arrow([{"listed": name, "listed_at": at} for name, at in listed_at.items()], "listings")
     when = new.schema.field("listed_at").type
     parts = [[names, pa.repeat(_arrow.scalar(at, when), len(names))] for names, at in more]

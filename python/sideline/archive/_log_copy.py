@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from .._core import __version__
-from .._rows import library
+from ._libraries import deltalake, obstore
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -69,7 +69,6 @@ class LogCopy:
 
         Raises `UnusualLog`, and errors of obstore.
         """
-        deltalake: Any = library("deltalake", "archive")
         with self._locks[""]:
             self._load()
         with self._locks[name]:
@@ -99,7 +98,6 @@ class LogCopy:
     def _update(self, name: str) -> tuple[int, bool] | None:
         """Request what the copy lacks. Returns the newest version and whether the copy was of the same table, or
         `None` if the table does not exist."""
-        obstore: Any = library("obstore", "bucket")
         tags = {item["path"]: _tag(item) for item in obstore.list(self._bucket, f"{name}/{LOG}").collect()}
         entries = {path: match for path in tags if (match := _ENTRY.fullmatch(path))}
         checkpoints = {int(match[2]): path for path, match in entries.items() if match[3] != "json"}
@@ -137,13 +135,12 @@ class LogCopy:
             table.update_incremental()
             if (version + 1) % CHECKPOINT_INTERVAL == 0 and table.version() == version:
                 # The commit is done, and a later one makes a checkpoint too.
-                with suppress(library("obstore", "bucket").exceptions.BaseError):
+                with suppress(obstore.exceptions.BaseError):
                     self._add_checkpoint(table, name)
         return True
 
     def create(self, name: str, version: int, text: bytes) -> bool:
         """Add a commit to a log. Returns false if there is one of that version."""
-        obstore: Any = library("obstore", "bucket")
         path = f"{name}/{LOG}/{version:020}.json"
         try:
             output = obstore.put(self._bucket, path, text, mode="create", use_multipart=False)
@@ -155,7 +152,6 @@ class LogCopy:
         return True
 
     def _add_checkpoint(self, table: "DeltaTable", name: str) -> None:
-        obstore: Any = library("obstore", "bucket")
         table.create_checkpoint()
         path = f"{name}/{LOG}/{table.version():020}.checkpoint.parquet"
         output = obstore.put(self._bucket, path, (self._folder / path).read_bytes(), use_multipart=False)
@@ -169,7 +165,6 @@ class LogCopy:
         if self._is_loaded:
             return
         self._is_loaded = True
-        obstore: Any = library("obstore", "bucket")
         # A cache: without it each entry is requested.
         with suppress(FileNotFoundError, zipfile.BadZipFile):
             data = bytes(obstore.get(self._bucket, _OBJECT).bytes())
@@ -186,7 +181,7 @@ class LogCopy:
             return
         self._is_changed = False
         # Everything is stored, and the next process can request the entries.
-        with suppress(library("obstore", "bucket").exceptions.BaseError, OSError):
+        with suppress(obstore.exceptions.BaseError, OSError):
             self._save()
 
     def _save(self) -> None:
@@ -196,7 +191,7 @@ class LogCopy:
                 entry = zipfile.ZipInfo(path)
                 entry.comment = self._tags[path].encode()
                 copies.writestr(entry, (self._folder / path).read_bytes(), zipfile.ZIP_DEFLATED)
-        library("obstore", "bucket").put(self._bucket, _OBJECT, buffer.getvalue(), use_multipart=False)
+        obstore.put(self._bucket, _OBJECT, buffer.getvalue(), use_multipart=False)
 
     def _write(self, path: str, data: bytes, tag: str) -> None:
         file = self._folder / path

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .._rows import library
+from .._lazy import library
+from ._libraries import pa
 
 _VARIABLES = {
     "deltalake": ("_RJEM_MALLOC_CONF", "narenas:1,dirty_decay_ms:300,muzzy_decay_ms:0,oversize_threshold:0"),
@@ -56,7 +57,7 @@ def returned_blocks() -> Iterator[None]:
 
 def trim() -> None:
     """Return freed memory that pyarrow's pool, and glibc for each thread, keep to the system."""
-    library("pyarrow", "archive").default_memory_pool().release_unused()
+    pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
         # musl has no such function.
         malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

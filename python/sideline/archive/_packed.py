@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .._rows import library
+from ._libraries import pa
 
 if TYPE_CHECKING:
     import pyarrow
@@ -46,7 +46,6 @@ class Packed(MutableMapping[str, Entry]):
 
 def pack(rows: "pyarrow.Table") -> "pyarrow.Buffer":
     """Return rows as a compressed stream."""
-    pa: Any = library("pyarrow", "archive")
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
         stream.write_table(rows)
@@ -57,7 +56,7 @@ def unpack(
     stream: "pyarrow.Buffer", schema: "pyarrow.Schema | None" = None, columns: Sequence[str] = ()
 ) -> "pyarrow.Table":
     """Return the rows of a compressed stream, or columns of them: of its schema, only they are decompressed."""
-    ipc: Any = library("pyarrow", "archive").ipc
+    ipc: Any = pa.ipc
     if schema is None:
         table: pyarrow.Table = ipc.open_stream(stream).read_all()
         return table

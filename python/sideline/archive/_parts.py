@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
 from . import _read
+from ._libraries import pl
 from ._life import COMPLETE
 from ._plan import RESOURCES
 from ._storage_options import Options
@@ -31,7 +31,6 @@ class PartScope:
 
     def predicate(self) -> "polars.Expr | None":
         """Return the games or sessions as a term that narrows what is brought up to date."""
-        pl: Any = library("polars", "archive")
         ids = {"session_id": self.session_ids, "game_id": self.game_ids}
         terms = [pl.col(name).is_in(list(values)) for name, values in ids.items() if values is not None]
         return terms[0] if terms else None
@@ -65,7 +64,6 @@ class StoredPart:
 
     def batches(self) -> "Iterator[pyarrow.RecordBatch]":
         """Yield the rows, as they were when the parts were made or later."""
-        pl: Any = library("polars", "archive")
         frame = _read.scan(Store(self.root, Options(None)), self.table).filter(
             pl.col(key_of(self.table)).is_in(list(self.ids))
         )

@@ -1,10 +1,10 @@
 """Rows of an archive with pseudonyms."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._companions import Pseudonyms
-from .._rows import library
+from ._libraries import pa, pl
 
 if TYPE_CHECKING:
     import polars
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 def replace_rows(rows: "pyarrow.Table", pseudonyms: Pseudonyms) -> "pyarrow.Table":
     """Return the rows of a table with pseudonyms; the types stay."""
-    pa: Any = library("pyarrow", "archive")
     fields = rows["field"].to_pylist() if {"field", "old", "new"} <= set(rows.column_names) else None
     for place, field in enumerate(rows.schema):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -33,7 +32,6 @@ def replace_rows(rows: "pyarrow.Table", pseudonyms: Pseudonyms) -> "pyarrow.Tabl
 
 def is_text(kind: "pyarrow.DataType") -> bool:
     """Return whether values of a type are texts."""
-    pa: Any = library("pyarrow", "archive")
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
@@ -50,7 +48,6 @@ def _corrected(pseudonyms: Pseudonyms, field: str, value: str | None) -> str | N
 
 def replace_frame(frame: "polars.LazyFrame", pseudonyms: Pseudonyms) -> "polars.LazyFrame":
     """Return a frame with pseudonyms, replaced a batch at a time."""
-    pl = library("polars", "archive")
 
     def replace_batch(batch: "polars.DataFrame") -> "polars.DataFrame":
         columns = pl.from_arrow(replace_rows(batch.to_arrow(), pseudonyms)).get_columns()

@@ -12,7 +12,8 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from .._core import __version__
-from .._rows import library, replaced_file
+from .._rows import replaced_file
+from ._libraries import parquet
 from ._life import SEVERITY
 from ._plan import ANSWERS, TABLES
 from ._pseudonyms import replace_frame
@@ -109,7 +110,6 @@ def _lock(folder: Path) -> int | None:
 
 def _write(store: Store, name: str, folder: Path, pseudonyms: "Pseudonyms | None") -> dict[str, Any]:
     """Write a table, a few rows in memory at a time, and return its entry in the manifest."""
-    parquet = library("pyarrow.parquet", "archive")
     file = folder / name / "part-0.parquet"
     file.parent.mkdir()
     frame = scan(store, name)

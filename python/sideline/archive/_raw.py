@@ -7,8 +7,8 @@ from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
 from . import _arrow, _commits
+from ._libraries import pa, pc
 from ._plan import partitions
 from ._read import coverage_of, to_views
 from ._schemas import MONTH, internal_schemas
@@ -38,8 +38,6 @@ def interrupted_units(
 
     `rows_of_month`: the units and sequences of `coverage` if there is one month and they have been read.
     """
-    pa: Any = library("pyarrow", "archive")
-    pc: Any = library("pyarrow.compute", "archive")
     sequences_in_raw: dict[str, int] = {}
     for month in months if raw is not None else ():
         ledger = rows_of_month
@@ -100,7 +98,6 @@ def _parts(rows: Iterable[Row], max_bytes: int, max_rows: float = inf) -> "Itera
 
 def batches_of(store: Store, rows: Sequence[Row]) -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
     """Yield rows of `raw` of one month, with the month. The bodies of a batch are decompressed when it is written."""
-    pa: Any = library("pyarrow", "archive")
     schema = internal_schemas()["raw"]
     for part in _parts(rows, _BATCH_BYTES, min(_BATCH_ROWS, store.settings.max_row_group_bodies)):
         [batch] = _arrow.table([{**row, "body": None} for row in part], schema).to_batches()
@@ -115,7 +112,6 @@ def batches_of(store: Store, rows: Sequence[Row]) -> "Iterator[tuple[str, pyarro
 
 
 def _reader(store: Store, rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
-    pa: Any = library("pyarrow", "archive")
     schema = internal_schemas()["raw"]
     pairs = batches_of(store, rows)
     batches = (batch.add_column(0, MONTH, _arrow.repeat(month, batch.num_rows)) for month, batch in pairs)

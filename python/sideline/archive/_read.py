@@ -6,9 +6,11 @@ from datetime import UTC, datetime, timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from .._rows import did_you_mean, library, stack_level
+from .._lazy import library
+from .._rows import did_you_mean, stack_level
 from ..errors import DecodeError, QueryError
 from . import _arrow
+from ._libraries import pa, pl
 from ._plan import ANSWERS, GAME_OPERATIONS, NO_MONTH, RESOURCES, SESSION_OPERATIONS, TABLES, Unit, event_of
 from ._schemas import MONTH, internal_schemas, public_schema
 from ._store import Store, name_of
@@ -82,7 +84,6 @@ def error_of_lost_bodies(store: Store, names: Sequence[str]) -> DecodeError:
 
 def check_bodies(store: Store, table: str) -> None:
     """Raise `DecodeError` if `raw` lacks the last body of a unit with rows in a table."""
-    pl: Any = library("polars", "archive")
     operations = {operation for operation, resource in RESOURCES.items() if table in resource.tables}
     # In this order: a sync stores bodies before it accounts for them.
     units = columns_of(store, "coverage", ("unit", "operation", "sequence"))
@@ -98,7 +99,6 @@ def check_missing(store: Store, names: Iterable[str]) -> "dict[str, DeltaTable]"
 
     Returns those that another process has made meanwhile.
     """
-    pl: Any = library("polars", "archive")
     wanted_names = {*names}
     all_names = {*recorded_versions(store.root)} if store.is_local else set()
     if wanted_names != {"corrections"}:
@@ -165,7 +165,6 @@ def scan(store: Store, name: str, *, warn: bool = False) -> "polars.LazyFrame":
 
 def stored_rows(store: Store, name: str, *, warn: bool = False) -> "polars.LazyFrame":
     """Return a table lazily, in storage types; tables of rows of bodies have the column `MONTH`."""
-    pl = library("polars", "archive")
     table = open_table(store, name)
     if table is None:
         if warn:
@@ -200,14 +199,12 @@ def listed_at(row: Mapping[str, Any], last_times: "Mapping[str, datetime]") -> "
 
 def coverage_table(store: Store, table: "DeltaTable") -> "pyarrow.Table":
     """Return the public columns of `coverage`."""
-    pa: Any = library("pyarrow", "archive")
     rows: pyarrow.Table = pa.Table.from_batches(coverage_batches(store, table), public_columns_of_coverage())
     return rows
 
 
 def public_columns_of_coverage() -> "pyarrow.Schema":
     """Return the public columns in storage types."""
-    pa: Any = library("pyarrow", "archive")
     schema = internal_schemas()["coverage"]
     columns: pyarrow.Schema = pa.schema([schema.field(name) for name in public_schema("coverage").names])
     return columns
@@ -215,7 +212,6 @@ def public_columns_of_coverage() -> "pyarrow.Schema":
 
 def coverage_batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.RecordBatch]":
     """Yield rows of the opened table. `listed_at` is the later of the row's own and that of `listings`."""
-    pa: Any = library("pyarrow", "archive")
     last_times, schema = last_listed(store), public_columns_of_coverage()
     place = schema.get_field_index("listed_at")
     for rows in store.batches(table, None, columns=(*schema.names, "event_id")):
@@ -231,7 +227,6 @@ def coverage_batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.Rec
 
 def batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.Table]":
     """Yield the rows of an opened table with its public columns and types, some in memory at a time."""
-    pa: Any = library("pyarrow", "archive")
     name = name_of(table)
     target = public_schema(name)
     rows = coverage_batches(store, table) if name == "coverage" else store.dataset(table).to_batches()
@@ -244,7 +239,6 @@ def with_public_types(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame
 
     The archive's own tables have only the public columns.
     """
-    pl = library("polars", "archive")
     target = pl.from_arrow(public_schema(name).empty_table()).schema
     schema = frame.collect_schema()
     columns = [
@@ -275,7 +269,6 @@ def to_arrow(store: Store, name: str, *, warn: bool = False) -> "pyarrow.Table":
 
 def conform(table: "pyarrow.Table", target: "pyarrow.Schema") -> "pyarrow.Table":
     """Put the target's columns first and cast them to its types."""
-    pa = library("pyarrow", "archive")
     fields, columns = list(target), []
     for field in target:
         if field.name not in table.column_names:
@@ -327,7 +320,6 @@ def unit_of_body(row: Mapping[str, Any]) -> Unit:
 
 def columns_of(store: Store, name: str, columns: "tuple[str, ...]") -> "polars.DataFrame":
     """Return columns of a table of the archive's own."""
-    pl: Any = library("polars", "archive")
     table = store.open_checked(name)
     if table is None and name == "raw":
         check_missing(store, [name])
@@ -382,7 +374,6 @@ class _Columns(dict[str, list[Any]]):
 
     def __missing__(self, name: str) -> list[Any]:
         """Convert a column. pyarrow's own conversion of times takes eight times as long."""
-        pa: Any = library("pyarrow", "archive")
         column = self.rows[name]
         if pa.types.is_timestamp(column.type):
             microseconds = column.cast(pa.int64()).to_pylist()

@@ -4,13 +4,13 @@ import json
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .._rows import library
 from . import _arrow, _commits
 from ._decode import decode_together, stored_schema
 from ._fetch import Outcome, read
 from ._ledger import remove_holes
+from ._libraries import pa, pl
 from ._listing import Origin, event
 from ._plan import RESOURCES, Unit, is_list, unit_of
 from ._raw import UNDECODABLE, WITHDRAWN
@@ -55,7 +55,6 @@ def _columns(schema: "pyarrow.Schema") -> dict[str, "pyarrow.DataType"]:
 
 
 def _try_rebuild(store: Store, table: "DeltaTable", name: str, schema: "pyarrow.Schema", *, last: bool) -> bool:
-    pa: Any = library("pyarrow", "archive")
     if store.can_add_files and _columns(pa.schema(table.schema().to_arrow())) == _columns(schema):
         # deltalake would have a file of each month in memory.
         files = _commits.add_files(store, table, _batches(store, name, schema))
@@ -121,7 +120,6 @@ def _write(store: Store, outcomes: list[Outcome], existing_rows: dict[str, Row])
 
 def _current(store: Store, name: str) -> "Iterator[tuple[str, pyarrow.Table]]":
     """Yield the rows of the stored bodies, by month."""
-    pl: Any = library("polars", "archive")
     operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
     # The last bodies of `raw`, not those of `coverage`: a sync stores rows before it accounts for their bodies.
     last_bodies = columns_of(store, "raw", ("unit", "operation", "sequence", "status", "entry", MONTH))
@@ -147,7 +145,6 @@ def _schema(store: Store, name: str) -> "pyarrow.Schema":
     schema = in_month(stored_schema(name).empty_table(), "").schema
     if name != "box_score":
         return schema
-    pa: Any = library("pyarrow", "archive")
     more = {
         field.name: field
         for _, rows in _current(store, name)

@@ -11,10 +11,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .._core import _epoch_ms
-from .._rows import library, stack_level, terms
+from .._rows import stack_level, terms
 from . import _plan, _read
 from ._account import Scope, holes
 from ._ledger import READ, mark_listed
+from ._libraries import pl
 from ._listing import moment
 from ._schemas import public_schema
 from ._store import Store, now
@@ -84,12 +85,11 @@ class _Due(NamedTuple):
 
 def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]) -> "polars.LazyFrame":
     """Return a table lazily. `sync` is called at each collection whose rows may be missing or older than allowed."""
-    pl = library("polars", "archive")
     if not refreshable([_read.check_name(name)]):
         raise ValueError(f"{name} cannot be refreshed: it is the archive's own; scan it without refresh=")
+    public = pl.from_arrow(public_schema(name).empty_table()).schema
     from polars.io.plugins import register_io_source
 
-    public = pl.from_arrow(public_schema(name).empty_table()).schema
     types = _read.scan(store, name).collect_schema() if store.has(name) else public
 
     def rows(
@@ -277,7 +277,6 @@ def ids_of(predicate: "polars.Expr") -> set[str] | None:
 
 
 def _ids(term: "polars.Expr") -> set[str] | None:
-    pl = library("polars", "archive")
     inputs = term.meta.pop()
     if len(inputs) != 2:
         return None
@@ -331,7 +330,6 @@ def _times(predicate: "polars.Expr") -> tuple[datetime | None, datetime | None]:
 
 def _time(column: "polars.Expr", value: "polars.Expr") -> datetime | None:
     """Return the time with which a column, or its date, is compared; `None` for any other comparison."""
-    pl = library("polars", "archive")
     names = column.meta.root_names()
     if len(names) != 1 or value.meta.root_names():
         return None

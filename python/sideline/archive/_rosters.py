@@ -9,9 +9,9 @@ from datetime import datetime
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
 from . import _arrow
 from ._decode import decode_tables
+from ._libraries import pa
 from ._plan import NO_MONTH
 from ._read import bodies, conform, coverage, scan, unit_of_body
 from ._schemas import public_schema
@@ -76,7 +76,6 @@ def stints(store: Store, at: datetime | None) -> "pyarrow.Table":
 
     With `at`, only the stays at that time.
     """
-    pa: Any = library("pyarrow", "archive")
     units = [row["unit"] for row in coverage(store, ("unit", "operation")) if row["operation"] == "roster"]
     names = dict(scan(store, "team").select("team_id", "name").collect().iter_rows())
     all_stints = []

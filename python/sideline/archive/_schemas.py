@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from .._rows import SCHEMAS, library
+from .._rows import SCHEMAS
 from . import _arrow
+from ._libraries import pa
 
 if TYPE_CHECKING:
     import pyarrow
@@ -121,7 +122,6 @@ _DESCRIPTIONS = {
 @cache
 def internal_schemas() -> "Mapping[str, pyarrow.Schema]":
     """Return the schemas of the archive's own tables."""
-    pa = library("pyarrow", "archive")
     types = {
         "text": pa.string(),
         "number": pa.int64(),
@@ -139,16 +139,15 @@ def internal_schemas() -> "Mapping[str, pyarrow.Schema]":
 
 def public_schema(name: str) -> "pyarrow.Schema":
     """Return a table's schema for readers, with milliseconds, and dictionaries for open sets."""
-    pa = library("pyarrow", "archive")
     if name not in SCHEMAS:
         return internal_schemas()[name]
     schema = pa.schema(SCHEMAS[name])
     if name != "players":
         return schema
-    return pa.schema([*schema, *_listing_fields(pa)], schema.metadata)
+    return pa.schema([*schema, *_listing_fields()], schema.metadata)
 
 
-def _listing_fields(pa: Any) -> list[Any]:
+def _listing_fields() -> list[Any]:
     return [pa.field(name, pa.timestamp("ms", "UTC")) for name in ("listed_from", "listed_until")]
 
 
@@ -159,7 +158,6 @@ def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":
 
 def with_comments(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
     """Add the meaning and unit of each column as its comment."""
-    pa: Any = library("pyarrow", "archive")
     comments = comments_of(name)[1] | _COMMENTS
     return pa.schema([field.with_metadata({"comment": comments.get(field.name) or ""}) for field in schema])
 

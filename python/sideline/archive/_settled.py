@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._rows import library
 from . import _arrow, _plan
 from ._body import body_id
+from ._libraries import pa, pc
 from ._life import COMPLETE
 from ._listing import Event, Game, Origin, Session, element, events as listed_in
 from ._memory import trim
@@ -141,7 +141,6 @@ class Settled:
 
     def listed_events(self, ids: Iterable[str]) -> set[str]:
         """Return those of the ids that are settled events of the lists."""
-        pa: Any = library("pyarrow", "archive")
         texts = list(ids)
         places = _places(texts, pa.chunked_array(self.event_ids, pa.string()))
         return {text for text, place in zip(texts, places, strict=True) if place is not None}
@@ -197,8 +196,6 @@ class Settled:
         """Read a month once."""
         if month in self._entries:
             return
-        pa: Any = library("pyarrow", "archive")
-        pc: Any = library("pyarrow.compute", "archive")
         schema = internal_schemas()["coverage"]
         batches = self._store.select(self._table, _COLUMNS, months=_plan.partitions(month))
         rows = pa.Table.from_batches(batches, pa.schema([schema.field(name) for name in _COLUMNS]))
@@ -215,7 +212,6 @@ class Settled:
 
     def _units_among(self, rows: "pyarrow.Table", is_ok: Any, entries: "pyarrow.Table") -> _Units:
         """Return the units of events of a month; none is settled that a later request may still change."""
-        pc: Any = library("pyarrow.compute", "archive")
         operation, status, over_at = rows["operation"], rows["status"], _microseconds(rows["over_at"])
         age = pc.subtract(_microseconds(rows["planned_at"]), over_at)
         is_too_early = _arrow.is_true(pc.less(age, _number(self._window_us)))
@@ -244,26 +240,25 @@ def _times(session: Session) -> str:
 
 def _with_times(rows: "pyarrow.Table") -> Any:
     """Return the names of units, those of locations with the times of their session."""
-    pc: Any = library("pyarrow.compute", "archive")
     ends = [pc.coalesce(_microseconds(rows[name]).cast("string"), _text("")) for name in ("start", "end")]
     names = pc.binary_join_element_wise(rows["unit"], *ends, _text(" "))
     return pc.if_else(pc.equal(rows["operation"], _text("locations")), names, rows["unit"])
 
 
 def _microseconds(times: Any) -> Any:
-    return times.cast(library("pyarrow", "archive").int64())
+    return times.cast(pa.int64())
 
 
 def _number(value: int) -> Any:
-    return _arrow.scalar(value, library("pyarrow", "archive").int64())
+    return _arrow.scalar(value, pa.int64())
 
 
 def _text(value: str) -> Any:
-    return _arrow.scalar(value, library("pyarrow", "archive").string())
+    return _arrow.scalar(value, pa.string())
 
 
 def _is_one_of(column: Any, values: Iterable[str]) -> Any:
-    return library("pyarrow.compute", "archive").is_in(column, _texts(values))
+    return pc.is_in(column, _texts(values))
 
 
 def _by_month(pairs: "Iterable[tuple[str, Any]]") -> dict[str, list[Any]]:
@@ -279,17 +274,16 @@ def _is_same(body: bytes, row: Mapping[str, Any]) -> bool:
 
 
 def _texts(values: Iterable[str]) -> "pyarrow.Array":
-    return _arrow.array(values, library("pyarrow", "archive").string())
+    return _arrow.array(values, pa.string())
 
 
 def _places(texts: Iterable[str], among: Any) -> list[int | None]:
     """Return the place of each text in an array, or `None`."""
-    places: list[int | None] = library("pyarrow.compute", "archive").index_in(_texts(texts), among).to_pylist()
+    places: list[int | None] = pc.index_in(_texts(texts), among).to_pylist()
     return places
 
 
 def _take(array: Any, places: Sequence[int | None]) -> list[Any]:
-    pa: Any = library("pyarrow", "archive")
     values: list[Any] = array.take(_arrow.array(places, pa.int64())).to_pylist()
     return values
 
@@ -410,8 +404,6 @@ class Ledger:
     def _without_settled(
         self, batches: "Iterable[pyarrow.RecordBatch]", unsettled_events: Collection[str]
     ) -> "Iterator[pyarrow.RecordBatch]":
-        pa: Any = library("pyarrow", "archive")
-        pc: Any = library("pyarrow.compute", "archive")
         if self._settled_entries is None:
             yield from batches
             return

@@ -3,8 +3,9 @@
 from threading import TIMEOUT_MAX, Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
+from .._lazy import library
 from ..errors import QueryError
+from ._libraries import pa, pc
 from ._plan import ANSWERS, TABLES
 from ._query_scope import Scope, read_scope
 from ._read import coverage_table, open_tables, warn_of_unrequested
@@ -61,8 +62,7 @@ def _database(store: Store, config: dict[str, Any], *, positions: bool) -> tuple
         else:
             rows = store.dataset(table)
             if name == "raw" and not positions:
-                compute: Any = library("pyarrow.compute", "archive")
-                rows = rows.filter(compute.field("operation") != "locations")
+                rows = rows.filter(pc.field("operation") != "locations")
             connection.register(f"_{name}", rows)
             columns = f"* exclude ({MONTH})"
             if name in internal_schemas():
@@ -155,7 +155,6 @@ def _rows(connection: Any, query: str, max_rows: int) -> Any:
 
 def _in_milliseconds(schema: "pyarrow.Schema") -> "pyarrow.Schema":
     """DuckDB's times of a zone are microseconds, those of a `Table` milliseconds."""
-    pa: Any = library("pyarrow", "archive")
     fields = [
         field.with_type(pa.timestamp("ms", "UTC")) if pa.types.is_timestamp(field.type) else field for field in schema
     ]

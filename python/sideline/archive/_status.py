@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._client import table_from_arrow
 from .._core import Table
-from .._rows import library
 from . import _audits, _baseline, _read
 from ._baseline import Baseline
+from ._libraries import pa, pl
 from ._life import COMPLETE, SEVERITY, Observation, Phase, State, after, state_of, verdict as verdict_of
 from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, NO_MONTH, RESOURCES, SOURCES_OF_ANSWERS, TABLES, is_list
 from ._raw import interrupted_units
@@ -88,7 +88,6 @@ def status(
     caller has audited them.
     """
     _read.require(store)
-    pa: Any = library("pyarrow", "archive")
     ledger = _baseline.ledger(store)
     judge = _Judge(
         baseline=_baseline.learn(store, ledger),
@@ -166,7 +165,6 @@ def _violations(violations: Iterable[Row]) -> list[Row]:
 
 def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Game], list[Row]]]:
     """Yield some games at a time, with the rows of `coverage` of their units and of lists."""
-    pl: Any = library("polars", "archive")
     last_times = _read.last_listed(store)
     table = store.open_checked("coverage")
 
@@ -552,7 +550,6 @@ def _rules() -> Any:
 
 
 def _arrow(rows: Sequence[Row]) -> "pyarrow.Table":
-    pa = library("pyarrow", "archive")
     when, category = pa.timestamp("ms", "UTC"), pa.dictionary(pa.int32(), pa.string())
     schema = pa.schema(
         {

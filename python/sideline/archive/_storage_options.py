@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._rows import library
+from .._lazy import library
 
 _PREFIXES = ("aws_", "google_", "azure_")
 _UNSUPPORTED_OPTIONS = ("allow_http", "unsafe_rename", "locking_provider", "dynamo")

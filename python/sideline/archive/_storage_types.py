@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .._rows import library
+from ._libraries import pa, pc
 from ._schemas import CHANGE, MONTH
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
 
     Raises `ValueError` for a time or a column name that cannot be stored and read again.
     """
-    pa: Any = library("pyarrow", "archive")
     check_names(table.column_names)
     check_times(table)
     return table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
@@ -42,8 +41,6 @@ def check_names(columns: Sequence[str]) -> None:
 
 def check_times(table: "pyarrow.Table") -> None:
     """Raise `ValueError` for a time that cannot be stored and read again."""
-    pa: Any = library("pyarrow", "archive")
-    pc: Any = library("pyarrow.compute", "archive")
     for field in table.schema:
         if not pa.types.is_timestamp(field.type):
             continue
@@ -55,7 +52,6 @@ def check_times(table: "pyarrow.Table") -> None:
 
 
 def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
-    pa = library("pyarrow", "archive")
     if pa.types.is_dictionary(kind):
         return kind.value_type
     return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind

@@ -15,10 +15,11 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 from .._core import __version__
-from .._rows import library
+from .._lazy import library
 from ..errors import DecodeError
 from . import _arrow
 from ._file_bounds import configuration
+from ._libraries import deltalake, obstore, pa, parquet, pc
 from ._log_copy import CHECKPOINT_INTERVAL, LogCopy, UnusualLog, text_of_creation
 from ._memory import load_deltalake, trim
 from ._plan import TABLES
@@ -108,14 +109,13 @@ def _may_have(group: Any, column: str, bounds: tuple[str, str]) -> bool:
 
 def has_one(column: Any, texts: Collection[str]) -> Any:
     """Return for each text of the column whether it is one of these."""
-    return library("pyarrow.compute", "archive").is_in(column, _arrow.array(texts, column.type))
+    return pc.is_in(column, _arrow.array(texts, column.type))
 
 
 def with_columns(
     rows: "pyarrow.RecordBatch", names: Sequence[str], schema: "pyarrow.Schema", month: str | None
 ) -> "pyarrow.RecordBatch":
     """Return rows of a file with these columns: `month` is in its path, and it may be older than others."""
-    pa: Any = library("pyarrow", "archive")
     present = set(rows.schema.names)
     lacks = {name: pa.nulls(rows.num_rows, schema.field(name).type) for name in names if name not in present}
     if MONTH in lacks and month is not None:
@@ -130,7 +130,6 @@ def now() -> datetime:
 
 @cache
 def _folder_table() -> Any:
-    deltalake: Any = library("deltalake", "archive")
 
     class FolderTable(deltalake.DeltaTable):  # type: ignore[misc] # an optional library
         """A table in a folder. `DeltaTable` percent-encodes paths of files, which readers do not decode."""
@@ -194,7 +193,6 @@ class Store:
         if self.is_local and not check_log(self.root, name):
             # deltalake takes a millisecond to find that out.
             return None
-        deltalake: Any = library("deltalake", "archive")
         try:
             kind = _folder_table() if self.is_local else deltalake.DeltaTable
             table: DeltaTable = self.options.open(kind, f"{self.root}/{name}")
@@ -214,7 +212,6 @@ class Store:
         """Return whether something is stored in a table."""
         if not self.is_local:
             return self.open(name) is not None
-        deltalake: Any = library("deltalake", "archive")
         try:
             is_stored: bool = deltalake.DeltaTable.is_deltatable(f"{self.root}/{name}")
         except (deltalake.exceptions.DeltaError, OSError) as error:
@@ -231,12 +228,11 @@ class Store:
 
         It is the caller's alone: in two threads, one would wait for the table and the other for Python's lock.
         """
-        deltalake: Any = library("deltalake", "archive")
         table = self._tables.pop(name, None)
         if self.logs is not None:
             try:
                 return self.logs.open(name, table if table is not None and self.logs.has(table) else None)
-            except (UnusualLog, library("obstore", "bucket").exceptions.BaseError):
+            except (UnusualLog, obstore.exceptions.BaseError):
                 # deltalake reads any log, and may have credentials that obstore does not find.
                 return self.open(name)
         if table is None:
@@ -253,7 +249,6 @@ class Store:
 
     def in_place(self, table: "DeltaTable") -> "DeltaTable":
         """Return an opened table for deltalake to write or read: if it is of a copied log, the one in the bucket."""
-        deltalake: Any = library("deltalake", "archive")
         if self.logs is None or not self.logs.has(table):
             return table
         address = f"{self.root}/{name_of(table)}"
@@ -271,7 +266,6 @@ class Store:
 
     def open_or_create(self, name: str, schema: "pyarrow.Schema") -> "DeltaTable":
         """Return the table; create it if it does not exist."""
-        deltalake: Any = library("deltalake", "archive")
         for attempt in range(_MAX_ATTEMPTS):
             if (table := self.reopen(name)) is not None:
                 return table
@@ -311,7 +305,6 @@ class Store:
     ) -> "pyarrow.Table":
         """Return the rows of an opened table of the archive's own, or those in files of months. Files never change, so
         each of a small table is read once until `forget_files`: a sync reads some tables several times."""
-        pa: Any = library("pyarrow", "archive")
         name = name_of(table)
         schema = internal_schemas()[name]
         selected_schema = schema if columns is None else pa.schema([schema.field(column) for column in columns])
@@ -352,7 +345,6 @@ class Store:
 
         `schema`: of a table that is not the archive's own.
         """
-        parquet: Any = library("pyarrow.parquet", "archive")
         schema = schema or internal_schemas()[name_of(table)]
         column, values = texts or (None, ())
         if column is not None and not values:
@@ -389,7 +381,6 @@ class Store:
 
         A small table is read once until `forget_files`; of a larger one a part is in memory at a time.
         """
-        pc: Any = library("pyarrow.compute", "archive")
         schema = internal_schemas()[name_of(table)]
         names = schema.names if columns is None else list(columns)
         counts = _arrow.import_table(table.get_add_actions(flatten=True))["num_records"].to_pylist()
@@ -432,13 +423,12 @@ class Store:
 
     def open_file(self, table: "DeltaTable", file: Mapping[str, Any]) -> Any:
         """Open a file of an opened table for reading. A small object of a bucket is read at once, and kept."""
-        pa: Any = library("pyarrow", "archive")
         if self.logs is None or file["size_bytes"] > _MAX_WHOLE_OBJECT:
             return self._filesystem(table).open_input_file(unquote(file["path"]))
         path = f"{name_of(table)}/{unquote(file['path'])}"
         body = self._objects.get(path)
         if body is None:
-            body = bytes(library("obstore", "bucket").get(self.bucket, path).bytes())
+            body = bytes(obstore.get(self.bucket, path).bytes())
             self.keep_object(path, body)
         return pa.BufferReader(body)
 
@@ -454,7 +444,6 @@ class Store:
 
     def rows_of_file(self, table: "DeltaTable", file: Mapping[str, Any], columns: Sequence[str]) -> "pyarrow.Table":
         """Return those of the columns that the file has."""
-        parquet: Any = library("pyarrow.parquet", "archive")
         with self.open_file(table, file) as stream:
             return parquet.ParquetFile(stream, pre_buffer=True).read(columns, use_threads=False)
 
@@ -498,7 +487,6 @@ class Store:
         return self._try_write(table, rows, last=last, mode="overwrite", predicate=predicate, schema_mode=growth)
 
     def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **options: Any) -> bool:
-        deltalake: Any = library("deltalake", "archive")
         name = name_of(table)
         self.written.add(name)
         try:
@@ -524,7 +512,6 @@ class Store:
 
     def writer_properties(self, name: str) -> Any:
         """Return the options for writing files of the table."""
-        deltalake: Any = library("deltalake", "archive")
         if name != "raw":
             return deltalake.WriterProperties(compression="ZSTD", max_row_group_size=MAX_ROW_GROUP)
         # Statistics would hold two whole bodies of each row group.
@@ -537,7 +524,6 @@ class Store:
 
     def commit_properties(self, name: str, **options: Any) -> Any:
         """Return the metadata of a commit of a table as deltalake takes it."""
-        deltalake: Any = library("deltalake", "archive")
         return deltalake.CommitProperties(custom_metadata=self.commit_metadata(name), **options)
 
     def commit_metadata(self, name: str) -> dict[str, str]:

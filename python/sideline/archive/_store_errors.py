@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from .._rows import library, visible
+from .._rows import visible
 from ..errors import ConfigurationError, DecodeError
 from . import _arrow
+from ._libraries import parquet
 from ._log_copy import LOG
 from ._plan import TABLES
 
@@ -158,7 +159,6 @@ def find_damage(store: "Store", names: Iterable[str]) -> str | None:
     """Return a text about the first local file that cannot be read and what to do about it."""
     if not store.is_local:
         return None
-    parquet: Any = library("pyarrow.parquet", "archive")
     for name in names:
         if (table := store.open_checked(name)) is None:
             continue

@@ -7,11 +7,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from .._rows import library
 from . import _arrow, _commits, _rosters
 from ._body import Body
 from ._decode import decode_together, stored_schema
 from ._fetch import Outcome
+from ._libraries import pa
 from ._plan import NO_MONTH, RESOURCES, Unit
 from ._raw import WITHDRAWN
 from ._read import check_missing
@@ -100,7 +100,6 @@ class _NewRows:
                 yield month, _concat(tables)
 
     def to_arrow(self) -> "pyarrow.Table | pyarrow.RecordBatchReader":
-        pa = library("pyarrow", "archive")
         no_rows = in_month(_arrow.empty(stored_schema(self.name)), "")
         tables = (in_month(rows, month) for month, rows in self.decode())
         # Box scores have columns of their own, and rosters read the archive, which is impossible while it is written.
@@ -135,7 +134,6 @@ class _NewRows:
     @property
     def schema(self) -> "pyarrow.Schema":
         """The columns of the rows, with the stat codes of box scores, and their month."""
-        pa = library("pyarrow", "archive")
         schema = stored_schema(self.name)
         if self.name == "box_score":
             for column in dict.fromkeys(column for outcome, _ in self.outcomes for column in outcome.extra_columns):
@@ -145,12 +143,11 @@ class _NewRows:
 
 def _concat(tables: "Sequence[pyarrow.Table]") -> "pyarrow.Table":
     """Return tables together, each of which may have columns of its own."""
-    return library("pyarrow", "archive").concat_tables(tables, promote_options="default")
+    return pa.concat_tables(tables, promote_options="default")
 
 
 def _with_codes(rows: "pyarrow.Table", columns: Sequence[str]) -> "pyarrow.Table":
     """Return box scores with the columns of the table, of which they lack stat codes."""
-    pa = library("pyarrow", "archive")
     lacks = pa.nulls(rows.num_rows, pa.float64())
     names = {*rows.column_names}
     return pa.Table.from_arrays([rows[column] if column in names else lacks for column in columns], list(columns))

@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
 from ..errors import IncompleteError
 from . import _arrow
 from ._decode import stored_schema
+from ._libraries import pa
 from ._life import COMPLETE
 from ._memory import trim
 from ._plan import ANSWERS, NO_MONTH, SOURCES_OF_ANSWERS
@@ -75,7 +75,6 @@ def _rows_of(store: Store, name: str, sessions: Sequence[str]) -> "pyarrow.Table
 
     pyarrow gives their memory back; the first use of polars would take 70 MB.
     """
-    pa: Any = library("pyarrow", "archive")
     table, schema = open_table(store, name), stored_schema(name)
     of_sessions = ("session_id", sessions)
     batches = () if table is None else store.batches(table, of_sessions, columns=schema.names, schema=schema)
@@ -138,7 +137,6 @@ def update(store: Store) -> int:
 
 
 def _write(store: Store, sessions: Sequence[str], month: str, expected: Mapping[str, str]) -> None:
-    pa: Any = library("pyarrow", "archive")
     parts: dict[str, list[pyarrow.Table]] = {"tracking_loads": [], "tracking_defenders": []}
     for session in sessions:
         positions = _tracking(store, [session])

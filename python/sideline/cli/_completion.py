@@ -2,7 +2,7 @@
 
 import argparse
 
-from .._rows import library
+from .._lazy import library
 from ._exits import Exit
 from ._parser import Commands, Parser, add_command
 

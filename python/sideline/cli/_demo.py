@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .._core import Table
-from .._rows import align, library
+from .._lazy import library, pa
+from .._rows import align
 from ._exits import Exit
 from ._parser import Commands, add_command, number
 
@@ -113,7 +114,7 @@ def last_played(games: Table) -> dict[str, Any]:
 
 def concatenate(parts: Sequence[Table]) -> Any:
     """Concatenate the sessions' tables; a session may have stat codes that another lacks."""
-    return library("pyarrow", "arrow").concat_tables([part.to_arrow() for part in parts], promote_options="default")
+    return pa.concat_tables([part.to_arrow() for part in parts], promote_options="default")
 
 
 def show(tables: Mapping[str, Sequence[Table]]) -> None:

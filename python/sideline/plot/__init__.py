@@ -12,7 +12,7 @@ accepts (such as a dict of columns), or a list of these, such as the sessions of
 >>> axes.figure.savefig("shots.png")
 """
 
-from .._rows import library
+from .._lazy import library
 
 for _name in ("matplotlib", "pyarrow"):
     library(_name, "plot")

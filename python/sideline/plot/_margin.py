@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter
 
-from .._rows import library
+from .._lazy import pl
 from ..metrics import game_state
 from ._court import new_axes, nothing
 from ._data import Columns, Named, Rows, names_of, team_label
@@ -56,7 +56,7 @@ def score_margin(
         nothing(ax, "possessions")
         return ax
     rows: Any = game_state(cast("Any", possessions), cast("Any", possession_events))
-    states = library("polars", "polars").DataFrame(rows)
+    states = pl.DataFrame(rows)
     if states["game_id"].n_unique() > 1:
         raise ValueError(f"these are possessions of {states['game_id'].n_unique()} games: pass those of one game")
     first, second = sorted(states["team_id"].unique())

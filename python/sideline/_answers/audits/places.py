@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..._lazy import pl
 from .tables import ROUNDING_TOLERANCE, Rows, Tables, at, number, owner, violation
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ LINE_TOLERANCE_MM = 500
 
 
 def five_a_side(tables: Tables) -> Rows:
-    pl = tables.pl
     own_players, other = pl.col("player_ids"), pl.col("opposing_player_ids")
     fives = tables.add_scope(tables["possessions"]).with_columns(
         own_ok=((own_players.list.len() == 5) & (own_players.list.n_unique() == 5)).fill_null(True),
@@ -54,8 +54,8 @@ def five_a_side(tables: Tables) -> Rows:
 
 
 def shot_frames_agree(tables: Tables) -> Rows:
-    shots = _with_chart(tables, tables.add_scope(tables["shots"]))
-    for row in shots.filter(~_frames_agree(tables)).iter_rows(named=True):
+    shots = _with_chart(tables.add_scope(tables["shots"]))
+    for row in shots.filter(~_frames_agree()).iter_rows(named=True):
         chart = f"({number(row['chart_x'])}, {number(row['chart_y'])})"
         point = f"({number(row['hoop_player_x'])}, {number(row['hoop_player_y'])})"
         message = (
@@ -65,9 +65,8 @@ def shot_frames_agree(tables: Tables) -> Rows:
         yield violation("shot_frames_agree", row, message, chart, point)
 
 
-def _with_chart(tables: Tables, shots: "polars.DataFrame") -> "polars.DataFrame":
+def _with_chart(shots: "polars.DataFrame") -> "polars.DataFrame":
     """Add `chart_x` and `chart_y`, the shooter's offset from the hoop computed from the positions on the court."""
-    pl = tables.pl
     side = pl.col("hoop_y").sign()
     return shots.with_columns(
         chart_x=-side * (pl.col("player_x") - pl.col("hoop_x")),
@@ -75,31 +74,29 @@ def _with_chart(tables: Tables, shots: "polars.DataFrame") -> "polars.DataFrame"
     )
 
 
-def _frames_agree(tables: Tables) -> "polars.Expr":
-    pl = tables.pl
+def _frames_agree() -> "polars.Expr":
     off = pl.max_horizontal((pl.col(f"chart_{axis}") - pl.col(f"hoop_player_{axis}")).abs() for axis in "xy")
     agree: polars.Expr = (off <= FRAME_TOLERANCE_MM + ROUNDING_TOLERANCE).fill_null(True)
     return agree
 
 
-def _is_on_court(tables: Tables) -> "polars.Expr":
+def _is_on_court() -> "polars.Expr":
     """Return whether a shooter is near the court, whose length the shot's own hoop gives; true if anything is null."""
-    pl = tables.pl
     hoop = pl.col("hoop_y").abs()
     length, width = hoop + HOOP_TO_BASELINE_MM + MAX_OFF_COURT_MM, HALF_WIDTH_MM + MAX_OFF_COURT_MM
     near = (pl.col("player_y").abs() <= length).fill_null(True) & (pl.col("player_x").abs() <= width).fill_null(True)
-    is_near: polars.Expr = near | ~_has_hoop(tables)
+    is_near: polars.Expr = near | ~_has_hoop()
     return is_near
 
 
-def _has_hoop(tables: Tables) -> "polars.Expr":
+def _has_hoop() -> "polars.Expr":
     """Return whether the hoop is at a possible place: half a court from the centre, whatever the court's size."""
-    is_plausible: polars.Expr = tables.pl.col("hoop_y").abs().is_between(5000, 20_000).fill_null(False)
+    is_plausible: polars.Expr = pl.col("hoop_y").abs().is_between(5000, 20_000).fill_null(False)
     return is_plausible
 
 
 def shots_on_court(tables: Tables) -> Rows:
-    shots = tables.add_scope(tables["shots"]).filter(~tables.is_football, ~_is_on_court(tables))
+    shots = tables.add_scope(tables["shots"]).filter(~tables.is_football, ~_is_on_court())
     for row in shots.iter_rows(named=True):
         length = number(abs(row["hoop_y"]) + HOOP_TO_BASELINE_MM + MAX_OFF_COURT_MM)
         expected = f"|x| up to {HALF_WIDTH_MM + MAX_OFF_COURT_MM} mm, |y| up to {length} mm"
@@ -120,13 +117,12 @@ def shot_values_match_distance(tables: Tables) -> Rows:
 
 def _distances(tables: Tables) -> "polars.DataFrame":
     """Yield threes from inside every line in use and twos from beyond, by the distances of the service."""
-    pl = tables.pl
     columns = ["scope", "team_id", "player_id", "is_3point"]
     parts = []
     if "shots" in tables:
-        shots = _with_chart(tables, tables.add_scope(tables["shots"]))
+        shots = _with_chart(tables.add_scope(tables["shots"]))
         # Other rules report positions off the court, and frames that disagree.
-        is_usable = _has_hoop(tables) & _is_on_court(tables) & _frames_agree(tables) & ~tables.is_football
+        is_usable = _has_hoop() & _is_on_court() & _frames_agree() & ~tables.is_football
         distance = (pl.col("chart_x") ** 2 + pl.col("chart_y") ** 2).sqrt()
         shots = shots.filter(is_usable)
         parts.append(shots.select(*columns, table=pl.lit("the shot"), at="occurred_at", distance=distance))

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..._lazy import pl
 from .tables import REGULAR_SESSIONS, SESSION_TABLES, Rows, Tables, moment, violation
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _EXPLAINED_STATUSES = ("forbidden", "unavailable", "failed", "withdrawn")
 
 def _of_sessions(tables: Tables) -> "polars.DataFrame":
     """Return the sessions with rows, with the names of their tables and the earliest time in them."""
-    pl = tables.pl
     times = {"stat_events": "occurred_at", "possessions": "start_timestamp", "shots": "occurred_at"}
     kind = pl.Datetime("ms", "UTC")
     parts = []
@@ -50,7 +50,6 @@ def sessions_are_listed(tables: Tables) -> Rows:
 
 
 def _unlisted_sessions(tables: Tables) -> "polars.DataFrame":
-    pl = tables.pl
     rows = _of_sessions(tables).join(tables.sessions.select("session_id"), on="session_id", how="anti")
     withdrawn = _withdrawn(tables)
     if withdrawn is not None:
@@ -61,7 +60,6 @@ def _unlisted_sessions(tables: Tables) -> "polars.DataFrame":
 
 
 def sessions_have_rows(tables: Tables) -> Rows:
-    pl = tables.pl
     present = _of_sessions(tables)
     length = pl.col("ended_at") - pl.col("started_at")
     expected = tables.sessions.filter(tables.is_game, tables.is_over(pl.col("ended_at")))
@@ -81,7 +79,6 @@ def sessions_have_rows(tables: Tables) -> Rows:
 
 def _explained_sessions(tables: Tables) -> "polars.DataFrame":
     """Return sessions whose coverage explains why there are no rows, and those without a requested unit."""
-    pl = tables.pl
     units = tables["coverage"].filter(pl.col("operation").is_in(list(_OPERATIONS.values())))
     explained_sessions = units.filter(pl.col("status").is_in(_EXPLAINED_STATUSES)).select("session_id")
     never = tables.sessions.join(units, on="session_id", how="anti")
@@ -92,7 +89,6 @@ def _explained_sessions(tables: Tables) -> "polars.DataFrame":
 
 
 def games_have_all_sessions(tables: Tables) -> Rows:
-    pl = tables.pl
     unlisted_rows = [] if not any(name in tables for name in SESSION_TABLES) else _unlisted_sessions(tables).to_dicts()
     events = tables.events.filter(tables.is_over(pl.col("event_end")), pl.col("event_start") < pl.col("event_end"))
     # A session without times, or with reversed ones, leaves the game's time unknown.
@@ -121,7 +117,6 @@ def games_have_all_sessions(tables: Tables) -> Rows:
 
 
 def both_teams_have_possessions(tables: Tables) -> Rows:
-    pl = tables.pl
     possessions = tables["possessions"].filter(tables.is_game | pl.col("game_id").is_not_null())
     by_session = possessions.group_by("session_id", "game_id", maintain_order=True)
     teams = by_session.agg(pl.col("team_id").drop_nulls().unique().sort(), count=pl.len())
@@ -133,7 +128,6 @@ def both_teams_have_possessions(tables: Tables) -> Rows:
 
 
 def players_are_on_a_roster(tables: Tables) -> Rows:
-    pl = tables.pl
     rosters = tables["players"].drop_nulls(["team_id", "player_id"])
     since = pl.col("listed_from") if "listed_from" in rosters.columns else pl.lit(None, pl.Datetime("ms", "UTC"))
     # The roster of a game lists everyone who was there; any other only players since it was requested.
@@ -167,7 +161,6 @@ def players_are_on_a_roster(tables: Tables) -> Rows:
 
 
 def withdrawn_sessions_have_no_rows(tables: Tables) -> Rows:
-    pl = tables.pl
     withdrawn = _withdrawn(tables)
     if withdrawn is None:
         return
@@ -185,7 +178,6 @@ def _withdrawn(tables: Tables) -> "polars.DataFrame | None":
     """Return the tables of sessions that the service has withdrawn."""
     if "coverage" not in tables:
         return None
-    pl = tables.pl
     withdrawn_rows = tables["coverage"].filter(pl.col("status") == "withdrawn", pl.col("session_id").is_not_null())
     names = {operation: name for name, operation in _OPERATIONS.items()}
     table = pl.col("operation").replace_strict(names, default=None, return_dtype=pl.String)

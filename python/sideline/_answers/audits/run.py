@@ -5,7 +5,8 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from ..._rows import did_you_mean, library, tables_of
+from ..._lazy import pl
+from ..._rows import did_you_mean, tables_of
 from ..kinds import Source
 from .catalogue import CHECKS, RULES, Rule
 from .positions import THRESHOLDS
@@ -192,7 +193,6 @@ def _is_one_session(sources: Mapping[str, object], frames: "Mapping[str, polars.
 
 def _rosters(source: object) -> "dict[str, polars.DataFrame]":
     """Return rosters, with `listed_from` for those requested without a game, which lack players who left before."""
-    pl = library("polars", "polars")
     if not isinstance(source, list | tuple):
         source = [source]
     if not source:

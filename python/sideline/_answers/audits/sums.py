@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..._lazy import pl
 from .tables import ROUNDING_TOLERANCE, Row, Rows, Tables, number, owner, violation
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ _POSSESSION_CODES = ("FGA", "FGA3", "REB", "DEFENSIVE_REB", "FGA_OTD", "FGA3_OTD
 def box_score_is_sum_of_events(tables: Tables) -> Rows:
     stats, events = tables.common(tables["stats"], tables["stat_events"])
     keys = ["team_id", "player_id", "stat"]
-    for row in _differences(_sums(tables, events, keys), _sums(tables, stats, keys), ["scope"]):
+    for row in _differences(_sums(events, keys), _sums(stats, keys), ["scope"]):
         yield _difference(
             "box_score_is_sum_of_events",
             row,
@@ -30,20 +31,20 @@ def box_score_is_sum_of_events(tables: Tables) -> Rows:
 def team_is_sum_of_players(tables: Tables) -> Rows:
     keys = ["team_id", "stat"]
     stats = tables.add_scope(tables["stats"])
-    total = tables.pl.col("is_team_total")
-    players, own_lines = _sums(tables, stats.filter(~total), keys), _sums(tables, stats.filter(total), keys)
+    total = pl.col("is_team_total")
+    players, own_lines = _sums(stats.filter(~total), keys), _sums(stats.filter(total), keys)
     for row in _differences(players, own_lines, ["scope", "team_id"]):
         message = "{who}: {stat} is {found} in its own line, its players sum to {expected}"
         yield _difference("team_is_sum_of_players", row, message, "players", "a line of its own")
 
 
 def points_from_makes(tables: Tables) -> Rows:
-    pl, stats = tables.pl, tables["stats"]
+    stats = tables["stats"]
     sent_codes = set(stats["stat"].unique())
     if not {"PTS", "FG3"} <= sent_codes or not sent_codes & {"FG", "FG2"}:
         return
     has_code = {code: pl.col("stat") == code for code in ("PTS", "FG", "FG2", "FG3", "FT")}
-    codes = {code: _known_or_nan(tables).filter(rows).sum() for code, rows in has_code.items()}
+    codes = {code: _known_or_nan().filter(rows).sum() for code, rows in has_code.items()}
     lines = tables.add_scope(stats).group_by("scope", "team_id", "player_id", maintain_order=True).agg(**codes)
     twos = pl.col("FG2") if "FG2" in sent_codes else pl.col("FG") - pl.col("FG3")
     lines = lines.with_columns(twos=twos).with_columns(points=2 * pl.col("twos") + 3 * pl.col("FG3") + pl.col("FT"))
@@ -55,7 +56,6 @@ def points_from_makes(tables: Tables) -> Rows:
 
 
 def possessions_match_events(tables: Tables) -> Rows:
-    pl = tables.pl
     possession_events, events = tables.common(tables["possession_events"], tables["stat_events"])
     codes = pl.concat_list(pl.col("possession_type").cast(pl.String), pl.col("details").fill_null([]))
     # Once, should a possession name its type among the details too.
@@ -65,14 +65,13 @@ def possessions_match_events(tables: Tables) -> Rows:
     compared_codes = {*_POSSESSION_CODES, *possession_events["stat"].drop_nulls()} - {"PTS"}
     events = events.filter(~pl.col("is_team_total"), pl.col("stat").is_in(list(compared_codes)))
     keys = ["player_id", "stat"]
-    counts = _sums(tables, possession_events.filter(pl.col("stat").is_in(list(compared_codes))), keys)
-    for row in _differences(_sums(tables, events, keys), counts, ["scope"], _teams(events)):
+    counts = _sums(possession_events.filter(pl.col("stat").is_in(list(compared_codes))), keys)
+    for row in _differences(_sums(events, keys), counts, ["scope"], _teams(events)):
         message = "{who}: {stat} is {found} in the possessions, {expected} in the stat events"
         yield _difference("possessions_match_events", row, message, "stat events", "events of possessions")
 
 
 def shots_match_events(tables: Tables) -> Rows:
-    pl = tables.pl
     shots, events = tables.common(tables["shots"], tables["stat_events"])
     # A shot without a player may be that of any player of its team.
     anonymous_shots = shots.filter(pl.col("player_id").is_null())
@@ -87,15 +86,12 @@ def shots_match_events(tables: Tables) -> Rows:
     )
     events = events.filter(~pl.col("is_team_total"), pl.col("stat").is_in(list(counts)))
     keys = ["player_id", "stat"]
-    for row in _differences(
-        _sums(tables, events, keys), _sums(tables, events_of_shots, keys), ["scope"], _teams(events)
-    ):
+    for row in _differences(_sums(events, keys), _sums(events_of_shots, keys), ["scope"], _teams(events)):
         message = "{who}: {stat} is {found} by the shots, {expected} in the stat events"
         yield _difference("shots_match_events", row, message, "stat events", "shots")
 
 
 def plays_match_events(tables: Tables) -> Rows:
-    pl = tables.pl
     plays, events = tables["play_by_play"], tables["stat_events"]
     key = "session_id" if not plays["session_id"].null_count() else "game_id"
     plays, events = plays.join(events, on=key, how="semi"), events.join(plays, on=key, how="semi")
@@ -112,13 +108,12 @@ def plays_match_events(tables: Tables) -> Rows:
     events = events.filter(~pl.col("is_team_total"), pl.col("stat").is_in(codes))
     keys = ["player_id", "stat"]
     plays, events = tables.common(plays, events)
-    for row in _differences(_sums(tables, events, keys), _sums(tables, plays, keys), ["scope"], _teams(events)):
+    for row in _differences(_sums(events, keys), _sums(plays, keys), ["scope"], _teams(events)):
         message = "{who}: {stat} is {found} by the plays, {expected} in the stat events"
         yield _difference("plays_match_events", row, message, "stat events", "plays")
 
 
 def turnovers_match_events(tables: Tables) -> Rows:
-    pl = tables.pl
     keys = ["session_id", "team_id", "possession"]
     codes = pl.concat_list(pl.col("possession_type").cast(pl.String), pl.col("details").fill_null([]))
     events = tables["possession_events"].with_columns(is_turnover=codes.list.contains("TO"))
@@ -141,7 +136,6 @@ def turnovers_match_events(tables: Tables) -> Rows:
 
 def _turnovers_nearby(tables: Tables, possessions: "polars.DataFrame") -> "polars.Series":
     """Return each possession's team turnovers among the stat events in its time, with a tolerance."""
-    pl = tables.pl
     if "stat_events" not in tables:
         none: polars.Series = pl.zeros(possessions.height, pl.Int64, eager=True)
         return none
@@ -157,16 +151,15 @@ def _turnovers_nearby(tables: Tables, possessions: "polars.DataFrame") -> "polar
     return other_counts
 
 
-def _sums(tables: Tables, frame: "polars.DataFrame", keys: list[str]) -> "polars.DataFrame":
-    pl = tables.pl
+def _sums(frame: "polars.DataFrame", keys: list[str]) -> "polars.DataFrame":
     counted_stats = frame.filter(~pl.col("stat").is_in(UNSUMMED_CODES))
-    sums = counted_stats.group_by("scope", *keys).agg(value=_known_or_nan(tables).sum())
+    sums = counted_stats.group_by("scope", *keys).agg(value=_known_or_nan().sum())
     return sums.filter(pl.col("value").abs() > ROUNDING_TOLERANCE)
 
 
-def _known_or_nan(tables: Tables) -> "polars.Expr":
+def _known_or_nan() -> "polars.Expr":
     """Return the values, NaN where unknown: then a sum is NaN too, which is compared with nothing."""
-    value: polars.Expr = tables.pl.col("value").cast(tables.pl.Float64).fill_null(float("nan"))
+    value: polars.Expr = pl.col("value").cast(pl.Float64).fill_null(float("nan"))
     return value
 
 
@@ -181,11 +174,9 @@ def _differences(
     teams: "polars.DataFrame | None" = None,
 ) -> Rows:
     """Return where two known sums differ. If one side lacks a whole session, that is one row without `stat`."""
-    from polars import col
-
     keys = [name for name in expected.columns if name != "value"]
     for own_sums, other, lacks in ((expected, found_sums, "found"), (found_sums, expected, "expected")):
-        known_sums = own_sums.filter(col("value").is_not_nan())
+        known_sums = own_sums.filter(pl.col("value").is_not_nan())
         lonely = known_sums.join(other, on=complete_keys, how="anti").select(complete_keys).unique().sort(complete_keys)
         for row in lonely.iter_rows(named=True):
             yield {**row, "stat": None, "lacks": lacks}
@@ -193,11 +184,11 @@ def _differences(
     expected, found_sums = expected.rename({"value": "expected"}), found_sums.rename({"value": "found"})
     both_sums = expected.join(found_sums, on=keys, how="full", coalesce=True)
     both_sums = both_sums.join(shared, on=complete_keys, how="semi").with_columns(
-        col("expected", "found").fill_null(0.0)
+        pl.col("expected", "found").fill_null(0.0)
     )
     if teams is not None:
         both_sums = both_sums.join(teams, on=["scope", "player_id"], how="left")
-    difference = (col("expected") - col("found")).abs()
+    difference = (pl.col("expected") - pl.col("found")).abs()
     different = both_sums.filter(difference.is_not_nan(), difference > ROUNDING_TOLERANCE)
     yield from different.sort(keys).iter_rows(named=True)
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..._rows import library
+from ..._lazy import pl
 from ..frames import of_other_units
 from ..tracking import Tracking
 
@@ -91,14 +91,13 @@ class Tables:
         thresholds: Mapping[str, float],
     ) -> None:
         self.thresholds = thresholds
-        self.pl = library("polars", "polars")
         self.is_one_session = is_one_session
         self.frames = {name: self._complete(name, frame) for name, frame in frames.items()}
         lines, boxes = (self.frames.pop(name, None) for name in ("player_stats", "box_score"))
         if boxes is not None:
             long = self._long(boxes)
             parts = [long] if lines is None else [lines, of_other_units(long, lines)]
-            lines = self.pl.concat(parts, how="diagonal_relaxed")
+            lines = pl.concat(parts, how="diagonal_relaxed")
         if lines is not None:
             self.frames["stats"] = lines
         self.served_at = served_at if served_at and not self._has_rows_after(served_at) else None
@@ -124,7 +123,6 @@ class Tables:
 
     def _complete(self, name: str, frame: "polars.DataFrame") -> "polars.DataFrame":
         """Return the frame with uniform keys and times, and every column that a rule may read."""
-        pl = self.pl
         optional = {"session_id": "String", "game_id": "String", **_OPTIONAL.get(name, {})}
         absent = [
             pl.lit(None, getattr(pl, kind)).alias(key) for key, kind in optional.items() if key not in frame.columns
@@ -144,8 +142,8 @@ class Tables:
 
     def add_scope(self, frame: "polars.DataFrame", key: str | None = None) -> "polars.DataFrame":
         """Add `scope`: `session_id`, or `game_id` without one, after the name of that key."""
-        session, game = (self.pl.format(f"{name} {{}}", name) for name in ("session_id", "game_id"))
-        scope = {"session_id": session, "game_id": game}[key] if key else self.pl.coalesce(session, game)
+        session, game = (pl.format(f"{name} {{}}", name) for name in ("session_id", "game_id"))
+        scope = {"session_id": session, "game_id": game}[key] if key else pl.coalesce(session, game)
         return frame.with_columns(scope=scope.fill_null(""))
 
     def common(
@@ -165,7 +163,6 @@ class Tables:
     def sessions(self) -> "polars.DataFrame":
         """Return each listed session once, with `event_start`, `event_end`, `game_type` and `is_practice` of its
         event."""
-        pl = self.pl
         columns = ["session_id", "game_id", "event_id", "name", "type", "position", "started_at", "ended_at"]
         if "sessions" not in self:
             times = dict.fromkeys(("started_at", "ended_at", "event_start", "event_end"), pl.Datetime("ms", "UTC"))
@@ -179,7 +176,6 @@ class Tables:
 
     @cached_property
     def events(self) -> "polars.DataFrame":
-        pl = self.pl
         if "events" not in self:
             times = dict.fromkeys(("event_start", "event_end"), pl.Datetime("ms", "UTC"))
             texts = dict.fromkeys(("event_id", "game_type"), pl.String)
@@ -202,7 +198,6 @@ class Tables:
     @cached_property
     def is_football(self) -> "polars.Expr":
         """Return whether a row with `session_id` and `team_id` is known to be of football."""
-        pl = self.pl
         sessions = self.sessions.filter(pl.col("type").str.to_uppercase().str.starts_with("FOOTBALL"))["session_id"]
         other = pl.col("session_id").is_in(sessions.to_list()).fill_null(False)
         if "team" in self:
@@ -214,7 +209,6 @@ class Tables:
     @cached_property
     def is_practice(self) -> "polars.Expr":
         """Return whether a row with `session_id` is known to be of a practice."""
-        pl = self.pl
         known_sessions = self.sessions
         practices = known_sessions.filter(
             pl.col("is_practice") | (pl.col("type").str.contains("(?i)drill|practice|workout"))
@@ -225,7 +219,6 @@ class Tables:
     @cached_property
     def is_game(self) -> "polars.Expr":
         """Return whether a row with `session_id` is known to be of a game."""
-        pl = self.pl
         games = self.sessions.filter(pl.col("is_practice").not_() | pl.col("game_id").is_not_null())
         is_listed: polars.Expr = pl.col("session_id").is_in(games["session_id"].to_list()).fill_null(False)
         return is_listed & ~self.is_practice
@@ -234,12 +227,11 @@ class Tables:
     def clock_limit(self) -> "polars.Expr":
         """Return the highest possible game clock of a row with `session_id`, in seconds."""
         game, other = CLOCK_LIMITS_S["game"], CLOCK_LIMITS_S["other"]
-        limit: polars.Expr = self.pl.when(self.is_game).then(game).otherwise(other)
+        limit: polars.Expr = pl.when(self.is_game).then(game).otherwise(other)
         return limit
 
     def with_span(self, frame: "polars.DataFrame") -> "polars.DataFrame":
         """Add `started_at` and `ended_at` of the session; null if unknown, or if it ends before it starts."""
-        pl = self.pl
         spans = self.sessions.select("session_id", "started_at", "ended_at")
         in_order = (pl.col("started_at") <= pl.col("ended_at")).fill_null(True)
         return frame.join(spans.filter(in_order), on="session_id", how="left")

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..._lazy import pl
 from .tables import REGULAR_SESSIONS, ROUNDING_TOLERANCE, Rows, Tables, at, moment, number, owner, violation
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ MAX_LAST_POSSESSION_S = 36.0
 
 
 def sessions_end_after_start(tables: Tables) -> Rows:
-    pl = tables.pl
     for row in tables.sessions.filter(pl.col("ended_at") < pl.col("started_at")).iter_rows(named=True):
         start, end = moment(row["started_at"]), moment(row["ended_at"])
         message = f"the session starts at {start} and ends before, at {end}"
@@ -46,14 +46,13 @@ def happens_inside_session(tables: Tables) -> Rows:
     for name, column, event_name in _MOMENTS:
         if name in tables:
             frame = tables.add_scope(tables.with_span(tables[name]))
-            for row in frame.filter(~_is_inside_session(tables, column)).iter_rows(named=True):
+            for row in frame.filter(~_is_inside_session(column)).iter_rows(named=True):
                 span, when = f"{moment(row['started_at'])} to {moment(row['ended_at'])}", moment(row[column])
                 message = f"{owner(row)}: {event_name} at {when}, the session is from {span}"
                 yield violation("happens_inside_session", row, message, span, when)
 
 
-def _is_inside_session(tables: Tables, column: str) -> "polars.Expr":
-    pl = tables.pl
+def _is_inside_session(column: str) -> "polars.Expr":
     slack = pl.duration(seconds=SESSION_TOLERANCE_S)
     after = pl.col(column) >= pl.col("started_at") - slack
     before = pl.col(column) <= pl.col("ended_at") + slack
@@ -62,7 +61,7 @@ def _is_inside_session(tables: Tables, column: str) -> "polars.Expr":
 
 
 def events_inside_possession(tables: Tables) -> Rows:
-    outside = _with_possession(tables).filter(~_is_inside_possession(tables))
+    outside = _with_possession(tables).filter(~_is_inside_possession())
     for row in tables.add_scope(outside).iter_rows(named=True):
         span = f"{moment(row['start_timestamp'])} to {moment(row['end_timestamp'])}"
         when = moment(row["timestamp"])
@@ -79,8 +78,7 @@ def _with_possession(tables: Tables) -> "polars.DataFrame":
     return tables["possession_events"].join(spans, on=keys, how="left")
 
 
-def _is_inside_possession(tables: Tables) -> "polars.Expr":
-    pl = tables.pl
+def _is_inside_possession() -> "polars.Expr":
     slack = pl.duration(seconds=POSSESSION_TOLERANCE_S)
     after = pl.col("timestamp") >= pl.col("start_timestamp") - slack
     before = pl.col("timestamp") <= pl.col("end_timestamp") + slack
@@ -90,7 +88,6 @@ def _is_inside_possession(tables: Tables) -> "polars.Expr":
 
 
 def possessions_follow_each_other(tables: Tables) -> Rows:
-    pl = tables.pl
     start, end = pl.col("start_game_clock_s"), pl.col("end_game_clock_s")
     # A possession without a time has an unknown place, so it could fill any hole of its session.
     has_times = pl.all_horizontal(pl.col("start_timestamp", "end_timestamp").is_not_null()).all().over("session_id")
@@ -131,7 +128,6 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
 
 def clocks_never_rise(tables: Tables) -> Rows:
     """Yield rises of the game clock, without clocks out of range and moments outside their session or possession."""
-    pl = tables.pl
     moments: dict[str, list[polars.DataFrame]] = {}
     for label, name, columns in (
         ("stat events", "stat_events", (("occurred_at", "game_clock_s"),)),
@@ -145,22 +141,20 @@ def clocks_never_rise(tables: Tables) -> Rows:
         if name in tables:
             frame = tables.with_span(tables[name])
             moments[label] = [
-                frame.filter(_is_inside_session(tables, when)).with_columns(at=when, clock=clock)
-                for when, clock in columns
+                frame.filter(_is_inside_session(when)).with_columns(at=when, clock=clock) for when, clock in columns
             ]
     if "possessions" in tables and "possession_events" in tables:
-        events = _with_possession(tables).filter(_is_inside_possession(tables))
+        events = _with_possession(tables).filter(_is_inside_possession())
         moments["events of possessions"] = [events.with_columns(at="timestamp", clock="game_clock_s")]
     for label, parts in moments.items():
         columns_read = ["scope", "session_id", "period", "at", "clock"]
         frames = [tables.add_scope(part).select(columns_read) for part in parts]
         yield from _rises(
-            tables, label, pl.concat(frames, how="vertical_relaxed").filter(pl.col("clock") <= tables.clock_limit)
+            label, pl.concat(frames, how="vertical_relaxed").filter(pl.col("clock") <= tables.clock_limit)
         )
 
 
-def _rises(tables: Tables, label: str, moments: "polars.DataFrame") -> Rows:
-    pl = tables.pl
+def _rises(label: str, moments: "polars.DataFrame") -> Rows:
     keys = ["scope", "period"]
     # Rows at one moment have one clock, or no order in which it could rise.
     by_moment = moments.drop_nulls(["at", "clock"]).group_by(*keys, "at")
@@ -183,7 +177,6 @@ _CLOCKS = (
 
 
 def game_clock_in_range(tables: Tables) -> Rows:
-    pl = tables.pl
     for name, column, when in _CLOCKS:
         if name in tables:
             frame = tables.add_scope(tables[name]).with_columns(limit=tables.clock_limit)
@@ -194,7 +187,6 @@ def game_clock_in_range(tables: Tables) -> Rows:
 
 
 def shot_clock_in_range(tables: Tables) -> Rows:
-    pl = tables.pl
     for name, when in (("stat_events", "occurred_at"), ("shots", "occurred_at"), ("possession_events", "timestamp")):
         if name in tables:
             frame = tables.add_scope(tables[name]).filter(~tables.is_football, ~tables.is_practice)
@@ -207,7 +199,6 @@ def shot_clock_in_range(tables: Tables) -> Rows:
 
 def periods_in_order(tables: Tables) -> Rows:
     """Compare only H1, H2 and Q1 to Q4, and only sessions of regular time: overtime has its own labels."""
-    pl = tables.pl
     labels = _labels(tables)
     if labels is None:
         return
@@ -239,7 +230,6 @@ def periods_in_order(tables: Tables) -> Rows:
 
 def _labels(tables: Tables) -> "polars.DataFrame | None":
     """Return the labels of each session with their number of rows; the name of a session counts as one row."""
-    pl = tables.pl
     parts = [tables.sessions.select("session_id", label="name")]
     parts += [
         tables[name].select("session_id", label=pl.col("period").cast(pl.String))
@@ -251,7 +241,6 @@ def _labels(tables: Tables) -> "polars.DataFrame | None":
 
 
 def windows_touch(tables: Tables) -> Rows:
-    pl = tables.pl
     ordered_windows = _distinct_windows(tables).sort("session_id", "start", "end")
     after = ordered_windows.with_columns(before=pl.col("end").shift(1).over("session_id"))
     for row in after.filter(pl.col("start") != pl.col("before")).iter_rows(named=True):
@@ -263,7 +252,7 @@ def windows_touch(tables: Tables) -> Rows:
 
 def _distinct_windows(tables: Tables) -> "polars.DataFrame":
     """Return the windows of each session once: the lists of both teams repeat them."""
-    pl, windows = tables.pl, tables["location_windows"]
+    windows = tables["location_windows"]
     if "sessions" not in tables:
         return windows
     listed_counts = tables["sessions"].group_by("session_id").agg(listed=pl.len())
@@ -273,7 +262,6 @@ def _distinct_windows(tables: Tables) -> "polars.DataFrame":
 
 
 def windows_cover(tables: Tables) -> Rows:
-    pl = tables.pl
     reach = tables["location_windows"].group_by("session_id").agg(start=pl.min("start"), end=pl.max("end"))
     sessions = tables.sessions.drop_nulls(["started_at", "ended_at"]).filter(pl.col("started_at") < pl.col("ended_at"))
     sessions = sessions.join(reach, on="session_id", how="left")

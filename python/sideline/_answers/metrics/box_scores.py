@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ..._core import Table
-from ..._lazy import LazyModule
-from ..._rows import library, tables_of
+from ..._lazy import LazyModule, pl
+from ..._rows import tables_of
 from ..kinds import Frame, Source, grouping, keeps_kind, of_kind
 from .common import box_scores, line_keys, share, stat, sum_by, without_partial_totals
 from .names import with_player_names
@@ -127,7 +127,6 @@ def four_factors(box_score: Source, possessions: Source, *, by: str | Sequence[s
     >>> metrics.four_factors(client.stats(session_id), client.possessions(session_id)).column_names[:3]
     ['team_id', 'effective_field_goal', 'turnover_rate']
     """
-    pl = library("polars", "polars")
     codes = ("FG", "FG3", "FGA", "TO", "OFFENSIVE_REB", "DEFENSIVE_REB", "FT")
     boxes = box_scores(box_score, "the four factors", codes, by)
     if "session_id" not in boxes.columns or boxes["session_id"].null_count():

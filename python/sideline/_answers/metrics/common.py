@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ..._lazy import LazyModule
-from ..._rows import did_you_mean, library, tables_of
+from ..._lazy import LazyModule, pl
+from ..._rows import did_you_mean, tables_of
 from ...errors import SidelineError
 from ..frames import of_other_units
 
@@ -70,12 +70,11 @@ def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[
     if lines is not None and (rows is None or not lines.is_empty()):
         keys = [name for name in lines.columns if name not in ("stat", "value")]
         parts.append(check_once(lines, (*ROW_KEY, "stat")).pivot("stat", index=keys, values="value"))
-    boxes = check_once(library("polars", "polars").concat(parts, how="diagonal_relaxed"), ROW_KEY)
+    boxes = check_once(pl.concat(parts, how="diagonal_relaxed"), ROW_KEY)
     check_columns(boxes, "box_score", by, codes)
     missing = [code for code in codes if code not in boxes.columns or boxes[code].is_null().all()]
     if missing:
         raise MissingStat(measure, missing)
-    pl = library("polars", "polars")
     # Player 0 is the team; a row of another is the player's unless it says otherwise.
     is_total = pl.col("is_team_total").fill_null(False) | (pl.col("player_id") == 0).fill_null(False)
     flagged_boxes: polars.DataFrame = boxes.with_columns(is_team_total=is_total)
@@ -84,7 +83,6 @@ def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[
 
 def check_once(rows: "polars.DataFrame", keys: Sequence[str]) -> "polars.DataFrame":
     """Return the rows; raises if those of a session or game occur twice, which would be added up."""
-    pl = library("polars", "polars")
     has_session = pl.col("session_id").is_not_null() if "session_id" in rows.columns else pl.lit(False)
     parts = {"session_id": rows.filter(has_session), "game_id": rows.filter(~has_session)}
     for unit in [name for name in parts if name in rows.columns]:
@@ -137,7 +135,6 @@ def check_columns(frame: "polars.DataFrame", argument: str, by: Sequence[str], c
 
 def without_partial_totals(boxes: "polars.DataFrame", by: Sequence[str], codes: Sequence[str]) -> "polars.DataFrame":
     """Leave out the totals of a team of which a session or game lacks one: the sum of the others is not the team's."""
-    pl = library("polars", "polars")
     team = [*(name for name in by if name != "player_id"), "team_id"]
     units = [*dict.fromkeys((*team, *(name for name in _UNIT_COLUMNS if name in boxes.columns)))]
     lines = boxes.filter(pl.any_horizontal(pl.col(codes).is_not_null())).select(units)
@@ -148,7 +145,6 @@ def without_partial_totals(boxes: "polars.DataFrame", by: Sequence[str], codes: 
 
 
 def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str]) -> "polars.DataFrame":
-    pl = library("polars", "polars")
     for name in columns:
         kind = frame.schema[name]
         if not (kind.is_numeric() or kind == pl.Null):
@@ -158,7 +154,6 @@ def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str
 
 def sums_of_play() -> "list[polars.Expr]":
     """Return the sums of possessions; the `seconds` are null if those of one possession are unknown."""
-    pl = library("polars", "polars")
     # Whole microseconds have the same sum in any order, and polars adds in that of its threads.
     microseconds = (pl.col("seconds") * 1e6).round()
     seconds = pl.when(pl.col("seconds").is_not_null().all()).then(microseconds.sum() / 1e6)
@@ -167,7 +162,6 @@ def sums_of_play() -> "list[polars.Expr]":
 
 def reason(*seconds: "polars.Expr", players: str | None = None) -> "polars.Expr":
     """Return the last column: why a value is null, "clock_unknown", or "lineup_unknown" where the players are."""
-    pl = library("polars", "polars")
     is_unknown = pl.any_horizontal(column.is_null() for column in seconds or (pl.col("seconds"),))
     text = pl.when(is_unknown).then(pl.lit("clock_unknown"))
     if players is not None:
@@ -178,18 +172,16 @@ def reason(*seconds: "polars.Expr", players: str | None = None) -> "polars.Expr"
 
 def stat(code: str) -> "polars.Expr":
     """Return the column of a code, with 0 for rows without it."""
-    column: polars.Expr = library("polars", "polars").col(code)
+    column: polars.Expr = pl.col(code)
     return column.fill_null(0)
 
 
 def share(part: "polars.Expr", total: "polars.Expr") -> "polars.Expr":
-    pl = library("polars", "polars")
     share: polars.Expr = pl.when(total > 0).then(part / total)
     return share
 
 
 def rating_columns() -> "list[polars.Expr]":
-    pl = library("polars", "polars")
     offence = 100 * share(pl.col("points"), pl.col("possessions"))
     defence = 100 * share(pl.col("opponent_points"), pl.col("opponent_possessions"))
     return [
@@ -200,6 +192,5 @@ def rating_columns() -> "list[polars.Expr]":
 
 
 def plus_minus_column() -> "polars.Expr":
-    pl = library("polars", "polars")
     less: polars.Expr = pl.col("points") - pl.col("opponent_points")
     return less.alias("plus_minus")

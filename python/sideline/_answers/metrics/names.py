@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ..._lazy import LazyModule
-from ..._rows import library
+from ..._lazy import LazyModule, pl
 
 if TYPE_CHECKING:
     import polars
@@ -13,7 +12,6 @@ else:
 
 def player_names(*sources: object) -> "polars.DataFrame":
     """Return `player_id` and `player_name` from those arguments that have names."""
-    pl = library("polars", "polars")
     columns = ["player_id", "first_name", "last_name"]
     parts = [pl.DataFrame(schema={"player_id": pl.Int64, "first_name": pl.String, "last_name": pl.String})]
     waiting = list(sources)
@@ -47,7 +45,6 @@ def with_player_names(table: "polars.DataFrame", *sources: object) -> "polars.Da
 
 def with_lineup_names(table: "polars.DataFrame", *sources: object) -> "polars.DataFrame":
     """Add `player_names`, a list, after `lineup`."""
-    pl = library("polars", "polars")
     names = dict(player_names(*sources).iter_rows())
     lineups = [
         None if ids is None else [names.get(int(player_id)) for player_id in ids.split("-")] for ids in table["lineup"]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from ..._lazy import LazyModule
-from ..._rows import library, tables_of
+from ..._lazy import LazyModule, pl
+from ..._rows import tables_of
 from ..kinds import Source, keeps_kind
 from .common import box_scores, line_keys, reason, share, sum_by, sums_of_play, without_partial_totals
 from .names import with_player_names
@@ -36,7 +36,6 @@ def possession_count(possessions: Source, *, by: str | Sequence[str] = ()) -> "p
     >>> sum(table["possessions"]) == sum(table["opponent_possessions"])
     True
     """
-    pl = library("polars", "polars")
     teams = (
         sides_of_play(possessions, by).group_by(*by, "team_id").agg(pl.col("possessions", "opponent_possessions").sum())
     )
@@ -60,7 +59,6 @@ def minutes(possessions: Source, *, by: str | Sequence[str] = ()) -> "polars.Dat
 
 
 def _minutes(possessions: Source, by: Sequence[str]) -> "polars.DataFrame":
-    pl = library("polars", "polars")
     players = sums_by_players(sides_of_play(possessions, by), [*by, "team_id"], 1).sort(*by, "team_id", "player_id")
     minutes_played = (pl.col("seconds") / 60).alias("minutes")
     player_minutes = players.select(*by, "team_id", "player_id", minutes_played, reason(players="player_id"))
@@ -78,7 +76,6 @@ def _with_minutes(
     lines: "polars.DataFrame", player_minutes: "polars.DataFrame", keys: Sequence[str]
 ) -> "polars.DataFrame":
     """Add `minutes` and their `reason` to lines of box scores: "not_listed" for players whom no possession lists."""
-    pl = library("polars", "polars")
     timed_lines = lines.join(player_minutes.with_columns(is_listed=True), on=keys, how="left")
     text = pl.when(pl.col("is_listed").is_null()).then(pl.lit("not_listed")).otherwise("reason")
     return timed_lines.with_columns(reason=text).drop("is_listed")
@@ -100,7 +97,6 @@ def pace(possessions: Source, *, by: str | Sequence[str] = (), per: float = 40.0
     >>> metrics.pace(client.possessions(session_id))["pace"]  # both teams played the same game
     [...]
     """
-    pl = library("polars", "polars")
     if not 0 < per < inf:
         raise ValueError(f"per is {per}; it must be a number of minutes above 0")
     sums = sides_of_play(possessions, by).group_by(*by, "team_id").agg(sums_of_play()).sort(*by, "team_id")
@@ -131,7 +127,6 @@ def per_36(
     >>> table.column_names
     ['team_id', 'player_id', 'player_name', 'minutes', 'PTS', 'reason']
     """
-    pl = library("polars", "polars")
     if stats is not PER_36:
         stats = tuple(dict.fromkeys(stats))
     boxes = box_scores(box_score, "per 36", () if stats is PER_36 else stats, by)
@@ -175,7 +170,6 @@ def usage(
     >>> table.column_names[-5:]
     ['minutes', 'usage', 'assist_share', 'rebound_share', 'reason']
     """
-    pl = library("polars", "polars")
     codes = ("FG", "FGA", "FTA", "TO", "AST", "REB")
     boxes = box_scores(box_score, "usage", codes, by)
     keys = [*by, "team_id"]

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..._lazy import LazyModule
-from ..._rows import library
+from ..._lazy import LazyModule, pl
 from ..kinds import Source, keeps_kind
 from .common import SUM_COLUMNS, plus_minus_column, rating_columns, reason, sums_of_play
 from .names import with_lineup_names, with_player_names
@@ -80,7 +79,6 @@ def on_off(
     >>> len(set(table["on_points"] + table["off_points"])) <= 2  # on and off are the team's, and there are two
     True
     """
-    pl = library("polars", "polars")
     team, player = [*by, "team_id"], [*by, "team_id", "player_id"]
     sides = sides_with_points("on and off", possessions, possession_events, by)
     known_sides = sides.filter(pl.col("ids").list.n_unique() >= 5)
@@ -119,7 +117,6 @@ def lineups(
     >>> sum(pairs["possessions"]) == 10 * sum(fives["possessions"])  # there are ten pairs in a five
     True
     """
-    pl = library("polars", "polars")
     if size not in (2, 3, 4, 5):
         raise ValueError(f"size is {size!r}: a lineup has 5, 4, 3 or 2 players")
     keys = [*by, "team_id"]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from ..._lazy import LazyModule
-from ..._rows import library, tables_of
+from ..._lazy import LazyModule, pl
+from ..._rows import tables_of
 from .common import SUM_COLUMNS, MissingStat, check_columns, sums_of_play, unit_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ def _check_events(events: "polars.DataFrame") -> "polars.DataFrame":
 
 def check_same_sessions(boxes: "polars.DataFrame", possessions: "polars.DataFrame") -> None:
     """Raise if a session or game has only box scores, or only possessions of players who have a box score elsewhere."""
-    pl = library("polars", "polars")
     unit = unit_of(boxes)
     if any(unit not in rows.columns or rows[unit].null_count() for rows in (boxes, possessions)):
         return
@@ -63,7 +62,6 @@ def sides_with_points(measure: str, source: object, event_source: object, by: Se
 
 def sides_of_play(source: object, by: Sequence[str]) -> "polars.DataFrame":
     """Return each possession twice, without points (null)."""
-    pl = library("polars", "polars")
     possessions = tables_of("possessions", source, POSSESSION_COLUMNS)["possessions"]
     check_columns(possessions, "possessions", by)
     points = {name: pl.lit(None, pl.Int64) for name in ("own", "other")}
@@ -74,7 +72,6 @@ def possessions_with_points(
     measure: str, source: object, event_source: object, by: Sequence[str]
 ) -> "polars.DataFrame":
     """Return each possession with its points, `own` and `other`."""
-    pl = library("polars", "polars")
     requested_columns: dict[str, tuple[str, ...]] = {
         **POSSESSION_COLUMNS,
         **({} if event_source is not None else EVENT_COLUMNS),
@@ -100,7 +97,6 @@ def possessions_with_points(
 
 def with_opponent(possessions: "polars.DataFrame") -> "polars.DataFrame":
     """Add the `opponent` of each possession; raises for sessions without two teams."""
-    pl = library("polars", "polars")
     teams = possessions.group_by("session_id").agg(pl.col("team_id").unique().alias("teams"))
     for session in teams.filter(pl.col("teams").list.len() != 2)["session_id"]:
         raise ValueError(f"session {session} does not have possessions of two teams")
@@ -110,7 +106,6 @@ def with_opponent(possessions: "polars.DataFrame") -> "polars.DataFrame":
 
 
 def from_both_sides(possession_rows: "polars.DataFrame", by: Sequence[str]) -> "polars.DataFrame":
-    pl = library("polars", "polars")
     begins, ends = pl.col("start_game_clock_s"), pl.col("end_game_clock_s")
     possession_rows = possession_rows.with_columns(
         # A clock that rises, is below 0 or infinite, tells no time.
@@ -131,7 +126,6 @@ def from_both_sides(possession_rows: "polars.DataFrame", by: Sequence[str]) -> "
 
 def scoring_events(events: "polars.DataFrame", measure: str) -> "polars.DataFrame":
     """Return the events that scored, with their `worth`."""
-    pl = library("polars", "polars")
     codes = pl.concat_list(pl.col("possession_type").cast(pl.String), pl.col("details").fill_null([]))
     events = events.with_columns(codes=codes)
     sent_codes = set(events["codes"].explode().drop_nulls())
@@ -156,7 +150,6 @@ def sums_by_players(sides: "polars.DataFrame", keys: list[str], size: int) -> "p
     Each listed player is on court, however many are listed. Possessions with fewer players than `size`, and lineups of
     more than five, are summed with null as their players.
     """
-    pl = library("polars", "polars")
     five = pl.col("ids").list.unique().list.sort().cast(pl.List(pl.String)).list.join("-").fill_null("")
     fives = sides.with_columns(five=five).group_by(*keys, "five").agg(sums_of_play())
     parts: list[tuple[str, str | None]] = []

@@ -3,8 +3,7 @@
 from math import inf
 from typing import TYPE_CHECKING
 
-from ..._lazy import LazyModule
-from ..._rows import library
+from ..._lazy import LazyModule, pl
 from ..kinds import Source, keeps_kind
 from .sides import possessions_with_points
 
@@ -38,7 +37,6 @@ def game_state(
     >>> states["margin"][0], states["seconds_left"][0] > 2350
     (0, True)
     """
-    pl = library("polars", "polars")
     possession_rows = possessions_with_points("the state of a game", possessions, possession_events, ())
     for name in ("game_id", "period", "start_timestamp"):
         if name not in possession_rows.columns:
