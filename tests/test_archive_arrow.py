@@ -103,7 +103,7 @@ def raw(tmp_path: Path) -> tuple[Store, deltalake.DeltaTable]:
 def rows_of(raw: tuple[Store, deltalake.DeltaTable], *arguments: Any, **options: Any) -> list[tuple[Any, ...]]:
     store, table = raw
     columns = options.pop("columns", ["entry", "month"])
-    return sorted(tuple(row[name] for name in columns) for batch in store.batches(table, *arguments, columns=columns, **options) for row in batch.to_pylist())
+    return sorted(tuple(row[name] for name in columns) for batch in store.select(table, columns, *arguments, **options) for row in batch.to_pylist())
 
 
 def test_rows_are_found_by_texts_and_months(raw: tuple[Store, deltalake.DeltaTable]) -> None:

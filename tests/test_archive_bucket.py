@@ -146,8 +146,8 @@ def requests(store: Bucket, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def sources(store: Store) -> dict[str, str]:
     table = store.reopen("tracking_sources")
-    rows = [] if table is None else store.rows(table).to_pylist()
-    return {row["session_id"]: row["signature"] for row in rows}
+    batches = () if table is None else store.select(table)
+    return {row["session_id"]: row["signature"] for batch in batches for row in batch.to_pylist()}
 
 
 def add_sources(store: Store, *sessions: str) -> bool:

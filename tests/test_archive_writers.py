@@ -153,10 +153,7 @@ def test_parts_are_added_however_often_another_writer_commits(stores: tuple[Stor
     assert len(places.bodies) == 5
 
 
-def test_rows_of_a_file_are_read_once_and_those_of_another_writer_are_seen(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
-    reads: list[str] = []
-    original = Store.rows_of_file
-    monkeypatch.setattr(Store, "rows_of_file", lambda *arguments: (reads.append(arguments[2]["path"]), original(*arguments))[1])
+def test_rows_of_another_writer_are_seen(stores: tuple[Store, Store]) -> None:
     store, other_store = stores
 
     def read_ids() -> dict[str, str]:
@@ -164,39 +161,19 @@ def test_rows_of_a_file_are_read_once_and_those_of_another_writer_are_seen(store
         assert table is not None
         ids = {row["unit"]: row["body_id"] for row in coverage_of(store, table, body_ids(other_store), prefixes=("stats/",))}
         assert ids == body_ids(other_store)
-        assert list(to_dicts(store.rows(table))) == table.to_pyarrow_dataset().to_table().to_pylist()
+        rows = [row for batch in store.select(table) for row in to_dicts(batch)]
+        assert rows == table.to_pyarrow_dataset().to_table().to_pylist()
         return ids
 
     write(other_store, outcome("a", 1, version=1), outcome("b", 1, version=1))
-    reads.clear()
     assert set(read_ids()) == set(read_ids()) == {"stats/a", "stats/b"}
-    # Each of the two stores reads it once.
-    assert (len(reads), len(set(reads))) == (2, 1)
     write(other_store, outcome("a", 2, version=2))
     write(other_store, outcome("c", 2, version=2))
     assert set(read_ids()) == {"stats/a", "stats/b", "stats/c"}
     compact_all(other_store, ["coverage", "raw"])
-    reads.clear()
     assert set(read_ids()) == {"stats/a", "stats/b", "stats/c"}
-    [files] = store._files.values()
-    assert (len(reads), len(files)) == (2, 1)
     store.forget_files()
-    read_ids()
-    assert len(reads) == 3
-
-
-def test_rows_of_a_large_table_are_not_kept(stores: tuple[Store, Store]) -> None:
-    store, _ = stores
-    write(store, outcome("a", 1, version=1), outcome("b", 1, version=1))
-    table = store.open("coverage")
-    assert table is not None
-    store.forget_files()
-    size = store.rows(table).nbytes
-    for limit, file_count in ((size, 1), (size - 1, 0)):
-        store.settings = settings(max_kept_bytes=limit)
-        store.forget_files()
-        assert store.rows(table).num_rows == 2
-        assert [len(files) for files in store._files.values()] == [file_count]
+    assert set(read_ids()) == {"stats/a", "stats/b", "stats/c"}
 
 
 def test_the_places_of_bodies_of_another_writer_are_seen(stores: tuple[Store, Store]) -> None:
@@ -212,7 +189,7 @@ def test_a_table_with_features_that_pyarrow_cannot_read_is_an_error(tmp_path: Pa
     table = deltalake.DeltaTable.create(str(tmp_path / "listings"), schema, configuration={"delta.enableDeletionVectors": "true"})
     deltalake.write_deltalake(table, pa.table({"listed": ["a"], "listed_at": [CLOCK]}, schema), mode="append")
     with pytest.raises(deltalake.exceptions.DeltaProtocolError, match="deletionVectors"):
-        store_of(tmp_path).rows(table)
+        list(store_of(tmp_path).select(table))
 
 
 def test_entries_that_another_writer_lists_meanwhile_stay(stores: tuple[Store, Store]) -> None:
@@ -332,13 +309,6 @@ def test_a_correction_reads_the_bodies_of_its_month(stores: tuple[Store, Store],
     assert months == [{"2027-02"}]
 
 
-def unkept_store(root: Path) -> Store:
-    """No table is small enough to be kept: each read opens its files."""
-    store = store_of(root)
-    store.settings = settings(max_kept_bytes=0)
-    return store
-
-
 def team(version: int) -> list[Outcome]:
     """A team and its roster: the names of other units lie between theirs."""
     served_at = datetime(2027, 1, 1, 12, 0, version, tzinfo=UTC)
@@ -363,7 +333,7 @@ def opened_months(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 def test_a_writer_reads_the_months_of_what_it_writes(tmp_path: Path, opened_months: list[tuple[str, str]]) -> None:
     """A night would read the names and then the rows of every unit of the season."""
-    store = unkept_store(tmp_path)
+    store = store_of(tmp_path)
     write(store, *team(1), outcome_in(1, "a", 1, version=1), outcome_in(2, "b", 1, version=1))
     previous_rows = {row["unit"]: row for row in coverage(store)}
     opened_months.clear()
@@ -376,7 +346,7 @@ def test_a_writer_reads_the_months_of_what_it_writes(tmp_path: Path, opened_mont
 
 
 def test_a_unit_that_another_writer_moved_is_not_stored_twice(tmp_path: Path) -> None:
-    own_store, other_store = (unkept_store(tmp_path) for _ in range(2))
+    own_store, other_store = (store_of(tmp_path) for _ in range(2))
     write(own_store, outcome_in(1, "a", 1, version=1))
     previous_rows = {row["unit"]: row for row in coverage(own_store)}
     write(other_store, outcome_in(3, "a", 2, version=2))
@@ -439,7 +409,7 @@ def test_the_rosters_of_few_teams_are_in_memory_at_once(tmp_path: Path) -> None:
 
 def test_a_session_that_has_another_game_in_another_month_is_not_stored_twice(tmp_path: Path) -> None:
     """The sync read only the month of the game that has the session now."""
-    store = unkept_store(tmp_path)
+    store = store_of(tmp_path)
     write(store, outcome_in(1, "a", 1, version=1))
     writer.write_outcomes(store, [outcome_in(2, "a", 2, version=2)], writer.Context("sync", CLOCK, {}), now)
     assert [(row["unit"], row[MONTH], row["sequence"]) for row in coverage(store)] == [("stats/a", "2027-02", 2)]

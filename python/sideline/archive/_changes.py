@@ -150,7 +150,7 @@ def current_state(store: Store, version: int | None = None) -> tuple[State, int]
             table.load_as_version(version)
         months: dict[str, str] = {}
         sequences = []
-        for batch in store.batches(table, None, columns=("unit", "sequence", MONTH)):
+        for batch in store.select(table, ("unit", "sequence", MONTH)):
             for row in to_views(batch):
                 if row["sequence"]:
                     sequences.append((row["unit"], row["sequence"]))

@@ -262,10 +262,7 @@ def join_files(store: Store, table: "DeltaTable", files: Sequence[Mapping[str, A
                     group = parquet_file.metadata.row_group(number)
                     size = max(1, _BATCH_SIZE * group.num_rows // (group.total_byte_size or 1))
                     for batch in parquet_file.iter_batches(size, [number], use_threads=False):
-                        part = pa.Table.from_batches([with_columns(batch, schema.names, schema, None)])
-                        # deltalake's own update writes views of strings.
-                        for stored_rows in part.cast(schema).to_batches():
-                            yield file[MONTH_OF_FILE], stored_rows
+                        yield file[MONTH_OF_FILE], with_columns(batch, schema.names, schema, None)
 
     new_files = add_files(store, table, rows(), has_same_rows=True)
     return try_commit(store, table, new_files, files, has_same_rows=True)

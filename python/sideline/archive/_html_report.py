@@ -18,7 +18,7 @@ from ._audits import Auditor
 from ._last_night import STATS, Night, games_of_the_night, loads_and_shots
 from ._libraries import pl
 from ._life import PROBLEMS, SEVERITY, is_lacking
-from ._read import columns_of, scan
+from ._read import columns_of, scan, to_views
 from ._report import ArchiveInfo, hole_line
 from ._schemas import internal_schemas
 from ._store import Store
@@ -123,8 +123,8 @@ class ArchiveReport:
 def last_report_time(store: Store) -> datetime | None:
     """Return when the last report was written, or `None` if there has been no report."""
     table = store.open_checked("reports")
-    times = [] if table is None else store.rows(table)["made_at"].to_pylist()
-    return max(times, default=None)
+    batches = () if table is None else store.select(table, ["made_at"])
+    return max((row["made_at"] for batch in batches for row in to_views(batch)), default=None)
 
 
 def record_report(store: Store, facts: Facts) -> None:

@@ -103,10 +103,7 @@ def mark_listed(
     for attempt in range(_MAX_ATTEMPTS + 1 if new.num_rows else 0):
         table = store.open_or_create("listings", internal_schemas()["listings"])
         # Some thousand rows at a time: of a sync of all seasons none stays.
-        others = [
-            pa.Table.from_batches([rows.filter(is_kept(rows))]).cast(new.schema)
-            for rows in store.batches(table, None, columns=new.schema.names)
-        ]
+        others = [pa.Table.from_batches([rows.filter(is_kept(rows))]) for rows in store.select(table)]
         trim()
         rows = pa.concat_tables([*others, new])
         is_done = _commits.overwrite(store, table, rows)

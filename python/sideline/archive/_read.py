@@ -184,11 +184,10 @@ def last_listed(store: Store) -> "dict[str, datetime]":
     table = store.open_checked("listings")
     if table is None:
         return {}
-    rows = store.rows(table)
     times: dict[str, datetime] = {}
     # An event may be in the lists of two teams.
-    for name, at in zip(rows["listed"].to_pylist(), rows["listed_at"].to_pylist(), strict=True):
-        times[name] = max(at, times.get(name, at))
+    for row in (row for batch in store.select(table) for row in to_views(batch)):
+        times[row["listed"]] = max(row["listed_at"], times.get(row["listed"], row["listed_at"]))
     return times
 
 
@@ -214,7 +213,7 @@ def coverage_batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.Rec
     """Yield rows of the opened table. `listed_at` is the later of the row's own and that of `listings`."""
     last_times, schema = last_listed(store), public_columns_of_coverage()
     place = schema.get_field_index("listed_at")
-    for rows in store.batches(table, None, columns=(*schema.names, "event_id")):
+    for rows in store.select(table, (*schema.names, "event_id")):
         later = [
             max((time for time in (listed_at(row, last_times), row["listed_at"]) if time is not None), default=None)
             for row in to_views(rows)
@@ -302,11 +301,11 @@ def bodies(
         if values != []:
             check_missing(store, ["raw"])
         return
-    batches = store.batches(
+    batches = store.select(
         table,
+        list(columns) or None,
         None if values is None else (column, values),
-        columns=list(columns) or internal_schemas()["raw"].names,
-        months=None if months is None else set(months),
+        None if months is None else set(months),
         size=8192 if columns else _BATCH_SIZE,
     )
     for batch in batches:
@@ -324,7 +323,7 @@ def columns_of(store: Store, name: str, columns: "tuple[str, ...]") -> "polars.D
     if table is None and name == "raw":
         check_missing(store, [name])
     empty = pl.from_arrow(_arrow.empty(internal_schemas()[name]).select(columns))
-    batches = [] if table is None else store.batches(table, None, columns=columns)
+    batches = [] if table is None else store.select(table, columns)
     frame: polars.DataFrame = pl.concat([empty, *map(pl.from_arrow, batches)])
     return frame
 

@@ -49,7 +49,7 @@ class Settings:
     """Bodies of a row group of `raw`."""
 
     max_kept_bytes: int = 4 * _MIB
-    """Of a table's rows in memory during a sync; the rows of a larger table are read each time."""
+    """Of small objects of a bucket, which a sync reads several times."""
 
     has_settled_entries: bool = True
     """Whether the rows of settled entries of lists stay in files. Without, a sync has each row in memory."""

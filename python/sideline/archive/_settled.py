@@ -347,7 +347,7 @@ class Ledger:
         for month in {month[:7] for month in months}:
             self._interrupted_in(month)
         # A file at a time: few of the rows stay.
-        batches = self._store.batches(self._table, None, columns=internal_schemas()["coverage"].names, months=months)
+        batches = self._store.select(self._table, months=months)
         self._add(self._without_settled(batches, unsettled_events))
 
     def read_events(self, event_ids: Collection[str], unsettled_events: Collection[str]) -> None:

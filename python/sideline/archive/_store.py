@@ -23,7 +23,7 @@ from ._libraries import deltalake, obstore, pa, parquet, pc
 from ._log_copy import CHECKPOINT_INTERVAL, LogCopy, UnusualLog, text_of_creation
 from ._memory import load_deltalake, trim
 from ._plan import TABLES
-from ._schemas import MONTH, comments_of, in_month, internal_schemas, with_comments
+from ._schemas import MONTH, comments_of, internal_schemas, with_comments
 from ._settings import Settings
 from ._storage_options import Options, has_conditional_puts, open_bucket
 from ._store_errors import (
@@ -57,9 +57,6 @@ _MAX_WHOLE_OBJECT = 1024 * 1024
 
 MAX_ROW_GROUP = 65_536
 """Rows of a row group of a table without bodies. A reader of one session's locations decodes whole ones."""
-
-_ROW_SIZE = 200
-"""Approximate bytes of a row of the archive's own tables in memory, without a body."""
 
 
 def is_in(column: str, values: Iterable[object]) -> str:
@@ -115,12 +112,14 @@ def has_one(column: Any, texts: Collection[str]) -> Any:
 def with_columns(
     rows: "pyarrow.RecordBatch", names: Sequence[str], schema: "pyarrow.Schema", month: str | None
 ) -> "pyarrow.RecordBatch":
-    """Return rows of a file with these columns: `month` is in its path, and it may be older than others."""
+    """Return rows of a file with these columns: `month` is in its path, and it may lack new columns."""
     present = set(rows.schema.names)
     lacks = {name: pa.nulls(rows.num_rows, schema.field(name).type) for name in names if name not in present}
     if MONTH in lacks and month is not None:
         lacks[MONTH] = _arrow.repeat(month, rows.num_rows)
-    return pa.RecordBatch.from_arrays([lacks[name] if name in lacks else rows[name] for name in names], list(names))
+    # deltalake's own update writes views of strings.
+    columns = [lacks[name] if name in lacks else rows[name].cast(schema.field(name).type) for name in names]
+    return pa.RecordBatch.from_arrays(columns, list(names))
 
 
 def now() -> datetime:
@@ -178,15 +177,13 @@ class Store:
         """The names of the tables that this object has rebuilt, whose logs may be new."""
         self._tables: dict[str, DeltaTable] = {}
         """Opened tables that no thread uses now."""
-        self._files: dict[tuple[str, ...], dict[str, pyarrow.Table]] = {}
-        """For each table and its columns, the rows of its files, by their paths."""
         self._objects: dict[str, bytes] = {}
         """The last small objects of the bucket that were read or written, by their paths."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the bucket, which has the options, the copies of its logs, and what was read."""
         members = {name: value for name, value in vars(self).items() if name not in ("bucket", "logs")}
-        return {**members, "_tables": {}, "_files": {}, "_objects": {}}
+        return {**members, "_tables": {}, "_objects": {}}
 
     def open(self, name: str) -> "DeltaTable | None":
         """Return the current table, or `None` if nothing is stored yet."""
@@ -300,52 +297,23 @@ class Store:
                 return delta_table
         raise AssertionError
 
-    def rows(
-        self, table: "DeltaTable", columns: Sequence[str] | None = None, months: Collection[str] | None = None
-    ) -> "pyarrow.Table":
-        """Return the rows of an opened table of the archive's own, or those in files of months. Files never change, so
-        each of a small table is read once until `forget_files`: a sync reads some tables several times."""
-        name = name_of(table)
-        schema = internal_schemas()[name]
-        selected_schema = schema if columns is None else pa.schema([schema.field(column) for column in columns])
-        files = {file["path"]: file for file in listed_files(table)}
-        before = self._files.get((name, *selected_schema.names), {})
-
-        def read(file: Mapping[str, Any]) -> "pyarrow.Table":
-            rows = self.rows_of_file(table, file, selected_schema.names)
-            # deltalake's own update writes views of strings.
-            rows = rows.cast(pa.schema([selected_schema.field(column) for column in rows.column_names]))
-            return in_month(rows, file.get(MONTH_OF_FILE, "")) if MONTH in selected_schema.names else rows
-
-        new_rows = {
-            path: before[path] if path in before else read(file)
-            for path, file in files.items()
-            if months is None or file.get(MONTH_OF_FILE) in months
-        }
-        # A new dict, without files that were replaced: another thread may read the one before.
-        current = {path: rows for path, rows in before.items() if path in files} | new_rows
-        is_kept = sum(rows.nbytes for rows in current.values()) <= self.settings.max_kept_bytes
-        self._files[name, *selected_schema.names] = current if is_kept else {}
-        return pa.concat_tables(
-            [_arrow.empty(selected_schema), *new_rows.values()], promote_options="permissive"
-        ).select(selected_schema.names)
-
-    def batches(
+    def select(
         self,
         table: "DeltaTable",
-        texts: tuple[str, Collection[str]] | None,
-        *,
-        columns: Sequence[str],
+        columns: Sequence[str] | None = None,
+        texts: tuple[str, Collection[str]] | None = None,
         months: Collection[str] | None = None,
+        *,
         size: int = 8192,
         schema: "pyarrow.Schema | None" = None,
     ) -> "Iterator[pyarrow.RecordBatch]":
-        """Yield the rows of an opened table, `size` in memory at a time: those with one of the texts in a column, or
-        all. What cannot have them is not read: files of other months, files and row groups.
+        """Yield rows of an opened table, `size` in memory at a time: those of months, with one of the texts in a
+        column. What cannot have them is not read: files of other months, files and row groups.
 
         `schema`: of a table that is not the archive's own.
         """
         schema = schema or internal_schemas()[name_of(table)]
+        names = schema.names if columns is None else columns
         column, values = texts or (None, ())
         if column is not None and not values:
             return
@@ -358,7 +326,7 @@ class Store:
             with self.open_file(table, file) as stream:
                 file_rows = parquet.ParquetFile(stream)
                 # pyarrow converts the whole schema for each use.
-                names = list({*columns, column} & {*file_rows.schema_arrow.names})
+                present_names = list({*names, column} & {*file_rows.schema_arrow.names})
                 groups = list(range(file_rows.num_row_groups))
                 if column is not None:
                     groups = [
@@ -366,38 +334,12 @@ class Store:
                     ]
                     keys = ((group, file_rows.read_row_group(group, [column])[column]) for group in groups)
                     groups = [group for group, key in keys if True in has_one(key, values).to_pylist()]
-                for batch in file_rows.iter_batches(size, groups, names, use_threads=False):
+                for batch in file_rows.iter_batches(size, groups, present_names, use_threads=False):
                     rows = batch if column is None else batch.filter(has_one(batch[column], values))
-                    yield with_columns(rows, columns, schema, month)
-
-    def select(
-        self,
-        table: "DeltaTable",
-        columns: Sequence[str] | None = None,
-        texts: tuple[str, Collection[str]] | None = None,
-        months: Collection[str] | None = None,
-    ) -> "Iterator[pyarrow.RecordBatch]":
-        """Yield rows of an opened table of the archive's own: those of months, with one of the texts in a column.
-
-        A small table is read once until `forget_files`; of a larger one a part is in memory at a time.
-        """
-        schema = internal_schemas()[name_of(table)]
-        names = schema.names if columns is None else list(columns)
-        counts = _arrow.import_table(table.get_add_actions(flatten=True))["num_records"].to_pylist()
-        if sum(count or 0 for count in counts) * _ROW_SIZE > self.settings.max_kept_bytes:
-            yield from self.batches(table, texts, columns=names, months=months)
-            return
-        more = {*([] if texts is None else texts[:1]), *([] if months is None else [MONTH])} - {*names}
-        rows = self.rows(table, [*names, *more], months)
-        if texts is not None:
-            rows = rows.filter(has_one(rows[texts[0]], texts[1]))
-        if months is not None:
-            rows = rows.filter(pc.is_in(rows[MONTH], _arrow.array(months, rows[MONTH].type)))
-        yield from rows.select(names).to_batches()
+                    yield with_columns(rows, names, schema, month)
 
     def forget_files(self) -> None:
-        """Drop the rows of files that were read, and opened tables."""
-        self._files.clear()
+        """Drop the objects that were read, and opened tables."""
         self._objects.clear()
         self._tables.clear()
 

@@ -76,11 +76,8 @@ def _rows_of(store: Store, name: str, sessions: Sequence[str]) -> "pyarrow.Table
     pyarrow gives their memory back; the first use of polars would take 70 MB.
     """
     table, schema = open_table(store, name), stored_schema(name)
-    of_sessions = ("session_id", sessions)
-    batches = () if table is None else store.batches(table, of_sessions, columns=schema.names, schema=schema)
-    # deltalake's own update writes views of strings.
-    rows = [pa.Table.from_batches([batch]).cast(schema) for batch in batches]
-    return conform(pa.concat_tables([_arrow.empty(schema), *rows]), public_schema(name))
+    batches = () if table is None else store.select(table, texts=("session_id", sessions), schema=schema)
+    return conform(pa.Table.from_batches(batches, schema), public_schema(name))
 
 
 def signatures(units: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -106,8 +103,8 @@ def stored_signatures(store: Store) -> dict[str, str]:
     table = store.open_checked("tracking_sources")
     if table is None:
         return {}
-    rows = store.rows(table, ("session_id", "signature"))
-    return dict(zip(rows["session_id"].to_pylist(), rows["signature"].to_pylist(), strict=True))
+    batches = store.select(table, ("session_id", "signature"))
+    return {row["session_id"]: row["signature"] for batch in batches for row in to_dicts(batch)}
 
 
 def update(store: Store) -> int:
