@@ -73,13 +73,13 @@ from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
 from .._rows import did_you_mean, notebook_html
 from . import _arrow, _audits, _compaction, _plan, _publish, _read, _refresh, _sql, _tracking
-from ._account import is_hole
 from ._as_of import AsOf
 from ._changes import KEYS, Changes, ChangeStream, State, current_state, state_at
 from ._export import Exported, export as export_changes
 from ._export_target import Address
 from ._html_report import ArchiveReport, gather, record_report, render, zone_of_report
 from ._libraries import pl
+from ._life import is_lacking
 from ._memory import returned_blocks
 from ._parts import PartScope as PartScope, StoredPart as StoredPart, parts_of
 from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
@@ -496,7 +496,7 @@ class Archive:
             rows=counts,
             games=len(games),
             sessions=len({row["session_id"] for row in rows if row["session_id"] and row["status"] != "withdrawn"}),
-            holes=[{name: row[name] for name in columns} for row in rows if is_hole(row)],
+            holes=[{name: row[name] for name in columns} for row in rows if is_lacking(row["status"])],
             unfinished=sum(not row["final"] for row in games),
             fetched_at=max((row["fetched_at"] for row in rows if row["fetched_at"]), default=None),
             corrections=corrections,

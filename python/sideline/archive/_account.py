@@ -25,11 +25,6 @@ _ORDER = ("starts_at", "event_id")
 """The columns by which the rows are ordered."""
 
 
-def is_hole(row: Row) -> bool:
-    """Return whether the unit of a row of `coverage` lacks data that it should have."""
-    return is_lacking(row["status"])
-
-
 @dataclass(frozen=True)
 class Scope:
     """What a sync was to store: the games of these ids, or the teams' data of a range; for a query, of its tables."""
@@ -99,7 +94,7 @@ def account(store: Store, streams: "list[pyarrow.Buffer]", scope: Scope) -> "pya
     others = [
         count + place
         for place, row in enumerate(current.values())
-        if place not in own_places and is_hole(row) and scope.contains(row)
+        if place not in own_places and is_lacking(row["status"]) and scope.contains(row)
     ]
     keys = rows.select(_ORDER).append_column("has_event", pc.is_valid(rows["event_id"]))
     order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in ("has_event", *_ORDER)])

@@ -262,7 +262,8 @@ def _change_schema(store: Store, name: str) -> "pyarrow.Schema":
 def difference(name: str, old: "pyarrow.Table", new: "pyarrow.Table") -> "pyarrow.Table":
     """Return the rows by which a table's rows of one unit differ, with their change."""
     if not old.num_rows or not new.num_rows:
-        return _with_change(name, *((new, "insert") if new.num_rows else (old, "delete")))
+        one_side, change = (new, "insert") if new.num_rows else (old, "delete")
+        return _with_changes(name, one_side, [change] * one_side.num_rows)
     all_rows = pa.concat_tables([old, new], promote_options="default")
     rows = all_rows.to_pylist()
     sides = rows[: old.num_rows], rows[old.num_rows :]
@@ -273,7 +274,8 @@ def difference(name: str, old: "pyarrow.Table", new: "pyarrow.Table") -> "pyarro
     updates = _updates(name, sides, new_rows) & {_key(name, row) for row in old_rows}
     changes = [(row, "delete") for row in old_rows if _key(name, row) not in updates]
     changes += [(row, "update" if _key(name, row) in updates else "insert") for row in new_rows]
-    return _with_changes(name, [row for row, _ in changes], [change for _, change in changes], all_rows.schema)
+    changed_rows = pa.Table.from_pylist([row for row, _ in changes], all_rows.schema)
+    return _with_changes(name, changed_rows, [change for _, change in changes])
 
 
 def _take_one(counts: "Counter[str]", row: Row) -> bool:
@@ -294,12 +296,5 @@ def _key(name: str, row: Row) -> str | None:
     return repr([row[column] for column in KEYS[name]]) if name in KEYS else None
 
 
-def _with_changes(
-    name: str, rows: Sequence[Row], marks: Sequence[str], schema: "pyarrow.Schema | None" = None
-) -> "pyarrow.Table":
-    table = pa.Table.from_pylist(list(rows), schema) if schema is not None else public_schema(name).empty_table()
-    return conform(table, public_schema(name)).append_column(CHANGE, pa.array(marks, pa.string()))
-
-
-def _with_change(name: str, rows: "pyarrow.Table", change: str) -> "pyarrow.Table":
-    return conform(rows, public_schema(name)).append_column(CHANGE, pa.array([change] * rows.num_rows, pa.string()))
+def _with_changes(name: str, rows: "pyarrow.Table", changes: Sequence[str]) -> "pyarrow.Table":
+    return conform(rows, public_schema(name)).append_column(CHANGE, pa.array(changes, pa.string()))

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from . import _arrow, _commits
+from . import _commits
 from ._libraries import deltalake
 from ._log_copy import CHECKPOINT_INTERVAL
 from ._memory import trim
@@ -174,21 +174,9 @@ def _compact_bodies(store: Store, table: "DeltaTable", month: str | None, size: 
 def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
     """Return the sizes of the files of each month, the newest first."""
     sizes: dict[str | None, list[int]] = defaultdict(list)
-    files = _arrow.import_table(table.get_add_actions(flatten=True))
-    partition = f"partition.{MONTH}"
-    months = files[partition].to_pylist() if partition in files.column_names else [None] * files.num_rows
-    for month, size in zip(months, files["size_bytes"].to_pylist(), strict=True):
-        sizes[month].append(size)
+    for file in listed_files(table):
+        sizes[file.get(MONTH_OF_FILE)].append(file["size_bytes"])
     return sizes
-
-
-def mean_size(table: "DeltaTable | None") -> int | None:
-    """Return the mean bytes of a row in the table's files, or `None` without rows."""
-    if table is None:
-        return None
-    files = _arrow.import_table(table.get_add_actions(flatten=True))
-    rows = sum(count or 0 for count in files["num_records"].to_pylist())
-    return sum(files["size_bytes"].to_pylist()) // rows if rows else None
 
 
 def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:

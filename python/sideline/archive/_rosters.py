@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from . import _arrow
-from ._decode import decode_tables
+from ._decode import decode_tables, stored_schema
 from ._libraries import pa
 from ._plan import NO_MONTH
 from ._read import bodies, conform, coverage, scan, unit_of_body
@@ -42,7 +42,7 @@ def history(store: Store, units: Sequence[str], until: int | None = None) -> "py
                 if until is None or row["sequence"] <= until:
                     players_by_key = _next(players_by_key, _players_of(row), row["served_at"] or row["stored_at"])
             players += players_by_key.values()
-    return _arrow.table(players, to_storage_types(_arrow.empty(public_schema("players"))).schema)
+    return _arrow.table(players, stored_schema("players"))
 
 
 def _rosters(store: Store, units: Iterable[str], months: Iterable[str] | None = None) -> Iterable[list[Row]]:

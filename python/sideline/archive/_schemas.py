@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._rows import SCHEMAS
 from . import _arrow
@@ -144,11 +144,8 @@ def public_schema(name: str) -> "pyarrow.Schema":
     schema = pa.schema(SCHEMAS[name])
     if name != "players":
         return schema
-    return pa.schema([*schema, *_listing_fields()], schema.metadata)
-
-
-def _listing_fields() -> list[Any]:
-    return [pa.field(name, pa.timestamp("ms", "UTC")) for name in ("listed_from", "listed_until")]
+    times = [pa.field(column, pa.timestamp("ms", "UTC")) for column in ("listed_from", "listed_until")]
+    return pa.schema([*schema, *times], schema.metadata)
 
 
 def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":

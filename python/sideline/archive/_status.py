@@ -98,7 +98,7 @@ def status(
     )
     rows_of_rules = _audit(store) if violations is None else _by_game(violations)
     signatures_of_rows = stored_signatures(store)
-    parts: list[pyarrow.Table] = [_arrow([])]
+    parts: list[pyarrow.Table] = [_to_arrow([])]
     starts: list[datetime | None] = []
     unknown_teams = set(team_ids or ())
     if unknown_teams:
@@ -115,7 +115,7 @@ def status(
         rows = _with_answers(rows, units, signatures_of_rows)
         at = {game.id: game.starts_at for game in selected_games}
         starts += [at[row["game_id"]] for row in rows]
-        parts.append(_arrow(rows))
+        parts.append(_to_arrow(rows))
     if unknown_teams:
         teams = ", ".join(map(str, sorted(unknown_teams)))
         raise ValueError(f"the archive has no game and no list of team {teams}: sideline sync --teams requests them")
@@ -549,32 +549,17 @@ def _rules() -> Any:
     return audit.rules()
 
 
-def _arrow(rows: Sequence[Row]) -> "pyarrow.Table":
+def _to_arrow(rows: Sequence[Row]) -> "pyarrow.Table":
     when, category = pa.timestamp("ms", "UTC"), pa.dictionary(pa.int32(), pa.string())
-    schema = pa.schema(
-        {
-            "game_id": pa.string(),
-            "table": category,
-            "status": category,
-            "checked": pa.bool_(),
-            "reasons": pa.list_(pa.string()),
-            "last_changed": when,
-            "last_listed": when,
-            "usual_delay_s": pa.float64(),
-        }
-    )
-    plain = pa.schema(
-        [
-            (name, pa.string() if kind == category else kind)
-            for name, kind in zip(schema.names, schema.types, strict=True)
-        ]
-    )
-    # Stored times are finer than public ones.
-    cut = [
-        {
-            name: value.replace(microsecond=value.microsecond // 1000 * 1000) if isinstance(value, datetime) else value
-            for name, value in row.items()
-        }
-        for row in rows
-    ]
-    return pa.Table.from_pylist(cut, plain).cast(schema)
+    columns = {
+        "game_id": pa.string(),
+        "table": pa.string(),
+        "status": pa.string(),
+        "checked": pa.bool_(),
+        "reasons": pa.list_(pa.string()),
+        "last_changed": pa.timestamp("us", "UTC"),
+        "last_listed": pa.timestamp("us", "UTC"),
+        "usual_delay_s": pa.float64(),
+    }
+    target = pa.schema(columns | {"table": category, "status": category, "last_changed": when, "last_listed": when})
+    return _read.conform(pa.Table.from_pylist(rows, pa.schema(columns)), target)

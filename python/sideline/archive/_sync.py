@@ -40,12 +40,6 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 """A row of `coverage` as it was before the sync."""
 
-_DEFAULT_BODY_SIZE, _DEFAULT_LOCATIONS_SIZE = 128 * 1024, 16 * 1024 * 1024
-"""Assumed bytes of a body, and of locations, until the first one is fetched."""
-
-_COMPRESSION_RATIO = 10
-"""The approximate ratio of a body's bytes to its bytes in a file."""
-
 
 class Sync:
     """One sync: its requests and outcomes."""
@@ -82,9 +76,6 @@ class Sync:
         self._listing_times: dict[str, datetime] = {}
         """When events and entries were listed that are not written again."""
         self._sizes: dict[str, tuple[int, int]] = {}
-        self._body_size = min(
-            _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(self._ledger.raw) or _DEFAULT_BODY_SIZE)
-        )
         self._stored_chunks = 0
         self.done: int = 0
         self.rows: int = 0
@@ -109,7 +100,7 @@ class Sync:
             if end is None:
                 end = lists.service_time()
                 check_range(start, None, end)
-            first, last = self._range(start, end)
+            first, last = moment(_epoch_ms("start", start)), moment(_epoch_ms("end", end))
             self._scope = Scope(team_ids=team_ids, start=first, end=last)
             lists.read_lists(team_ids, start, end, with_teams="teams" in self._operations)
             self._ledger.read_range(first, last, lists.events)
@@ -157,10 +148,6 @@ class Sync:
         trim()
         operations = None if self._fresh_after is None else self._operations
         return account(self._store, self._rows_of_units, replace(self._scope, operations=operations))
-
-    @staticmethod
-    def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
-        return moment(_epoch_ms("start", start)), moment(_epoch_ms("end", end))
 
     def _is_practice(self, event_id: str) -> bool:
         """Return whether the archive has the event as a practice, and not as a game since."""
@@ -406,7 +393,8 @@ class Sync:
             return
         units = {unit.name: unit for unit in _plan.units_within(event, self._operations, self._context.clock)}
         if not event.are_sessions_known:
-            units |= {unit.name: unit for unit in self._known_units_within(event) if unit.name not in units}
+            known_units = _plan.known_units_within(event, self._operations, self._existing_rows.values())
+            units |= {unit.name: unit for unit in known_units if unit.name not in units}
         yield from (unit for unit in units.values() if self._owners.setdefault(unit.id, event.id) == event.id)
 
     def _is_due(self, unit: Unit) -> bool:
@@ -433,9 +421,6 @@ class Sync:
             return False
         # A time in the future comes from a clock that was ahead.
         return row["game_id"] == unit.game_id and bool(self._fresh_after <= row["fetched_at"] <= now())
-
-    def _known_units_within(self, event: Event) -> list[Unit]:
-        return _plan.known_units_within(event, self._operations, self._existing_rows.values())
 
     def _steps(self, groups: Iterable[list[Unit]], leases: Leases | None) -> Iterator[tuple[list[Unit], list[int]]]:
         """Yield the next units to fetch, and the parts to release once they are stored."""
@@ -539,9 +524,10 @@ class Sync:
         self._store.written.clear()
 
     def _expected_size(self, unit: Unit) -> int:
-        """Return the expected size of the unit's body: the mean of its operation."""
-        default_size = _DEFAULT_LOCATIONS_SIZE if unit.operation == "locations" else self._body_size
-        count, size = self._sizes.get(unit.operation, (1, default_size))
+        """Return the expected size of the unit's body: the mean of its operation, in this sync as soon as possible."""
+        if unit.operation not in self._sizes:
+            return round(expected_bytes(unit.operation, unit.start, unit.end))
+        count, size = self._sizes[unit.operation]
         return size // count
 
     def _record_sizes(self, fetched: Iterable[Fetched]) -> None:
