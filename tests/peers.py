@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -14,6 +14,33 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 def make_response(body: bytes, head: bytes = HEAD) -> bytes:
     return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+@contextmanager
+def accepting(listening: socket.socket, serve: Callable[[socket.socket, int], None]) -> Iterator[None]:
+    """Calls `serve` for each connection, with its number, in a thread of its own; ends all of them at the end."""
+    connections: list[socket.socket] = []
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            connections.append(connection)
+            threading.Thread(target=serve, args=(connection, len(connections)), daemon=True).start()
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        thread.join()
+        for connection in connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass
@@ -32,7 +59,9 @@ def peer(script: Sequence[bytes | None], *, reset: bool = False) -> Iterator[Pee
     seen = Peer(f"http://127.0.0.1:{listening.getsockname()[1]}")
     connections: list[socket.socket] = []
 
-    def serve(connection: socket.socket, entry: bytes | None) -> None:
+    def serve(connection: socket.socket, number: int) -> None:
+        seen.connections = max(seen.connections, number)
+        entry = script[min(number, len(script)) - 1]
         data = b""
         while b"\r\n\r\n" not in data:
             more = connection.recv(65536)
@@ -51,23 +80,9 @@ def peer(script: Sequence[bytes | None], *, reset: bool = False) -> Iterator[Pee
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
 
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            entry = script[min(seen.connections, len(script) - 1)]
-            seen.connections += 1
-            threading.Thread(target=serve, args=(connection, entry), daemon=True).start()
-
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
-    try:
-        yield seen
-    finally:
-        listening.shutdown(socket.SHUT_RDWR)
-        listening.close()
-        thread.join()
-        for connection in connections:
-            connection.close()
+    with accepting(listening, serve):
+        try:
+            yield seen
+        finally:
+            for connection in connections:
+                connection.close()

@@ -13,7 +13,6 @@ import json
 import re
 import socket
 import struct
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +22,7 @@ from typing import NoReturn
 
 import pytest
 from cases import Case, check_shape, data, of_outsiders, own, params, reason_without
-from peers import HEAD, make_response
+from peers import HEAD, accepting, make_response
 
 import sideline
 
@@ -89,7 +88,6 @@ class Seen:
 def server(replies: Mapping[str, Reply]) -> Iterator[Seen]:
     """Sends the reply to a path's last part; to any other path the request itself."""
     listening = socket.create_server(("127.0.0.1", 0))
-    connections: list[socket.socket] = []
     seen = Seen(f"http://127.0.0.1:{listening.getsockname()[1]}")
 
     def serve(connection: socket.socket, number: int) -> None:
@@ -106,26 +104,8 @@ def server(replies: Mapping[str, Reply]) -> Iterator[Seen]:
                 if reply.end != "open":
                     return
 
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            connections.append(connection)
-            threading.Thread(target=serve, args=(connection, len(connections)), daemon=True).start()
-
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
-    try:
+    with accepting(listening, serve):
         yield seen
-    finally:
-        listening.shutdown(socket.SHUT_RDWR)
-        listening.close()
-        thread.join()
-        for connection in connections:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
 
 
 def head_of(connection: socket.socket) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from cases import Case, check_shape, data, own, params
+from peers import accepting
 from wire import headers, read_head
 
 import sideline
@@ -85,10 +86,11 @@ def server(case: Case, way: str) -> Iterator[tuple[int, list[Frames]]]:
     """Plays a case on the first connection, and the last message on each later one."""
     listening = socket.create_server(("127.0.0.1", 0))
     frames: list[Frames] = []
-    connections: list[socket.socket] = []
     is_lost = "lost" in case["expected"] or "refused" in case["expected"]
 
-    def serve(connection: socket.socket, is_first: bool, into: Frames) -> None:
+    def serve(connection: socket.socket, number: int) -> None:
+        is_first, into = number == 1, Frames()
+        frames.append(into)
         with suppress(OSError), connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             accept = accept_of(read_head(connection))
@@ -114,27 +116,8 @@ def server(case: Case, way: str) -> Iterator[tuple[int, list[Frames]]]:
                 connection.sendall(LAST)
             reading.join(10)
 
-    def accept_all() -> None:
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            connections.append(connection)
-            frames.append(Frames())
-            threading.Thread(target=serve, args=(connection, len(connections) == 1, frames[-1]), daemon=True).start()
-
-    thread = threading.Thread(target=accept_all, daemon=True)
-    thread.start()
-    try:
+    with accepting(listening, serve):
         yield listening.getsockname()[1], frames
-    finally:
-        listening.shutdown(socket.SHUT_RDWR)
-        listening.close()
-        thread.join()
-        for connection in connections:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
 
 
 def observe(case: Case, way: str) -> dict[str, Any]:

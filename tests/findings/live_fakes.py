@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from peers import accepting
 from service import frame
 
 import sideline
@@ -104,11 +105,11 @@ def fake(stream: Callable[[Connection], None] = Connection.hold, rest: Callable[
     """Runs `stream` for each connection of a stream, and answers other paths with `rest`: `None` hangs, status 0 closes."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=256)
     service = Fake(f"http://127.0.0.1:{listening.getsockname()[1]}")
-    sockets: list[socket.socket] = []
 
-    def serve(connection: socket.socket) -> None:
+    def serve(connection: socket.socket, number: int) -> None:
         data = b""
         with suppress(OSError), connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while True:
                 while b"\r\n\r\n" not in data:
                     more = connection.recv(65536)
@@ -135,28 +136,11 @@ def fake(stream: Callable[[Connection], None] = Connection.hold, rest: Callable[
                     return
                 connection.sendall(b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(body)) + body)
 
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sockets.append(connection)
-            threading.Thread(target=serve, args=(connection,), daemon=True).start()
-
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
-    try:
-        yield service
-    finally:
-        service.is_closed.set()
-        listening.shutdown(socket.SHUT_RDWR)
-        listening.close()
-        thread.join()
-        for connection in sockets:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+    with accepting(listening, serve):
+        try:
+            yield service
+        finally:
+            service.is_closed.set()
 
 
 def take(stream: sideline.LiveStream, seconds: float, until: Callable[[Any], bool] = lambda item: False) -> list[Any]:
