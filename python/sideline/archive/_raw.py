@@ -57,7 +57,7 @@ def interrupted_units(
     return {unit for unit, sequence in sequences_in_raw.items() if sequence > sequences.get(unit, 0)}
 
 
-def add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_contended: bool, last: bool) -> int:
+def add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_contended: bool) -> int:
     """Add rows to `raw`. Returns how many were added before another writer was active, who may have added some of the
     same entries. Of a contended table, other writers may change other rows meanwhile."""
     if not rows:
@@ -74,7 +74,7 @@ def add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_con
     for part in parts:
         before = table.version()
         # The predicate matches no row. It makes one of two writers of the same entry try again.
-        if not store.try_replace(table, _reader(store, part), _entries(part), last=last):
+        if not store.try_replace(table, _reader(store, part), _entries(part)):
             break
         count += len(part)
         if table.version() != before + 1:

@@ -40,9 +40,11 @@ def rebuild(store: Store, name: str) -> None:
     schema = _schema(store, name)
     for attempt in range(_MAX_ATTEMPTS):
         table = store.open_or_create(name, schema)
-        if _try_rebuild(store, table, name, schema, last=attempt == _MAX_ATTEMPTS - 1):
+        if _try_rebuild(store, table, name, schema):
             break
         store.wait(attempt)
+    else:
+        raise store.error_of_contention(name)
     if store.is_local:
         # The versions of a new log are lower than those that the last commit of `coverage` has recorded.
         store.rebuilt.add(name)
@@ -54,19 +56,16 @@ def _columns(schema: "pyarrow.Schema") -> dict[str, "pyarrow.DataType"]:
     return dict(zip(schema.names, schema.types, strict=True))
 
 
-def _try_rebuild(store: Store, table: "DeltaTable", name: str, schema: "pyarrow.Schema", *, last: bool) -> bool:
+def _try_rebuild(store: Store, table: "DeltaTable", name: str, schema: "pyarrow.Schema") -> bool:
     if store.can_add_files and _columns(pa.schema(table.schema().to_arrow())) == _columns(schema):
         # deltalake would have a file of each month in memory.
         files = _commits.add_files(store, table, _batches(store, name, schema))
-        is_done = _commits.try_commit(store, table, files, listed_files(table))
-        if last and not is_done:
-            raise store.error_of_contention(name)
-        return is_done
+        return _commits.try_commit(store, table, files, listed_files(table))
     batches = (
         conform(in_month(pa.Table.from_batches([batch]), month), schema).to_batches()[0]
         for month, batch in _batches(store, name, schema)
     )
-    return store.try_replace(table, _arrow.file_reader(schema, batches), None, last=last)
+    return store.try_replace(table, _arrow.file_reader(schema, batches), None)
 
 
 def _read_undecodable(store: Store, name: str) -> None:

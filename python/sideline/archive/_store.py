@@ -418,17 +418,14 @@ class Store:
         for attempt in range(_MAX_ATTEMPTS):
             new_rows = rows()
             table = self.open_or_create(name, new_rows.schema)
-            if self.try_replace(table, new_rows, predicate, last=attempt == _MAX_ATTEMPTS - 1):
+            if self.try_replace(table, new_rows, predicate):
                 self.keep(table)
                 return
             self.wait(attempt)
+        raise self.error_of_contention(name)
 
-    def try_replace(self, table: "DeltaTable", rows: Any, predicate: str | None, *, last: bool = False) -> bool:
+    def try_replace(self, table: "DeltaTable", rows: Any, predicate: str | None) -> bool:
         """Replace rows of an opened table. Returns false if another writer has changed such rows since."""
-        growth = "merge" if predicate else "overwrite"
-        return self._try_write(table, rows, last=last, mode="overwrite", predicate=predicate, schema_mode=growth)
-
-    def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **options: Any) -> bool:
         name = name_of(table)
         self.written.add(name)
         try:
@@ -436,14 +433,14 @@ class Store:
             deltalake.write_deltalake(
                 target,
                 rows,
+                mode="overwrite",
+                predicate=predicate,
+                schema_mode="merge" if predicate else "overwrite",
                 writer_properties=self.writer_properties(name),
                 commit_properties=self.commit_properties(name),
-                **options,
             )
         except deltalake.exceptions.CommitFailedError:
             # Another writer changed rows that the predicate matches, or created the table.
-            if last:
-                raise self.error_of_contention(name) from None
             return False
         except (deltalake.exceptions.DeltaError, OSError) as error:
             raise self.error_of_write(table, error) from None

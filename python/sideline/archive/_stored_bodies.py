@@ -51,16 +51,17 @@ def store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, R
             if _is_new(row, last.get(name)) or last[name]["sequence"] < last_accounted:
                 row["sequence"] = max(number.get(name, 0), last_accounted) + 1
                 new.append({**row, "entry": entry(name, row["sequence"])})
-        is_last = attempt == store.settings.max_write_attempts
         added_rows = (
             len(new)
             if table is None
-            else add_bodies(store, table, new, is_contended=attempt > 0 or not store.can_add_files, last=is_last)
+            else add_bodies(store, table, new, is_contended=attempt > 0 or not store.can_add_files)
         )
         store.keep(table)
         if added_rows == len(new):
             break
         if not added_rows:
+            if attempt == store.settings.max_write_attempts:
+                raise store.error_of_contention("raw")
             attempt += 1
             store.wait(attempt)
     new_units = {row["unit"] for row in new}

@@ -122,10 +122,11 @@ def write_outcomes(
                 }
                 for name in sorted(ties | restored_units)
             ]
-            last = attempt >= store.settings.max_write_attempts
-            if not rows or _replace_coverage(store, table, rows, months, is_contended=is_contended, last=last):
+            if not rows or _replace_coverage(store, table, rows, months, is_contended=is_contended):
                 store.keep(table)
                 return result.corrections
+            if attempt >= store.settings.max_write_attempts:
+                raise store.error_of_contention("coverage")
             is_contended = True
             is_as_seen = False
             attempt += 1
@@ -170,12 +171,11 @@ def _replace_coverage(
     months: Collection[str],
     *,
     is_contended: bool,
-    last: bool,
 ) -> bool:
     """`months`: those in which the table has rows of the units."""
     units, new = {row["unit"] for row in rows}, rows_to_arrow(rows, "coverage")
     if is_contended:
-        return store.try_replace(table, new, is_in("unit", units), last=last)
+        return store.try_replace(table, new, is_in("unit", units))
     return _commits.replace_units(store, table, new, units, months)
 
 
