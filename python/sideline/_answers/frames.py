@@ -76,13 +76,11 @@ def _plain(kind: Any) -> Any:
     return pa.float64() if types.is_floating(kind) else kind
 
 
-def time_column(argument: str, frame: "polars.DataFrame") -> str:
+def time_column(frame: "polars.DataFrame") -> str:
     """Return the name of the column with the times of plays."""
     names = ("occurred_at", "start_timestamp", "timestamp")
     for name in names:
         if name in frame.columns and isinstance(frame.schema[name], pl.Datetime):
             return name
     column_names = ", ".join(frame.columns)
-    raise ValueError(
-        f"{argument} needs a column {', '.join(names[:-1])} or {names[-1]} with times; it has {column_names}"
-    )
+    raise ValueError(f"rows needs a column {', '.join(names[:-1])} or {names[-1]} with times; it has {column_names}")

@@ -88,7 +88,7 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
 def _windows(rows: Source, before: float, after: float, *, normalize: bool) -> "polars.DataFrame":
     """Return session and time of each row, with start and end of the time around it and the turn of the court."""
     frame = frame_of("rows", rows)
-    time = time_column("rows", frame)
+    time = time_column(frame)
     needed_columns = ["session_id", *(["hoop_y"] if normalize else [])]
     if missing := [name for name in needed_columns if name not in frame.columns]:
         reason = ": it says which hoop is attacked; shots have it" if "hoop_y" in missing else ""

@@ -203,7 +203,7 @@ def clips(
     if offset != offset:
         raise ValueError("offset is nan; it must be a number of seconds")
     frame = frame_of("rows", rows)
-    time = time_column("rows", frame)
+    time = time_column(frame)
     label = _labeller(frame)
     files = _videos(videos, offset)
     shown_spans: dict[str, list[tuple[float, float]]] = {}

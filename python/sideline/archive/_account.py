@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _arrow
 from ._fetch import Outcome
@@ -15,9 +15,6 @@ from ._read import public_columns_of_coverage, to_dicts
 from ._schemas import internal_schemas
 from ._store import Store
 from ._writer import coverage_row
-
-if TYPE_CHECKING:
-    import pyarrow
 
 Row = Mapping[str, Any]
 
@@ -55,7 +52,7 @@ class Scope:
         )
 
 
-def rows_of(outcomes: Sequence[Outcome]) -> "pyarrow.Table":
+def rows_of(outcomes: Sequence[Outcome]) -> "pa.Table":
     """Return outcomes as rows of `coverage`: its public columns, and those of their order."""
     names = (*public_columns_of_coverage().names, *_ORDER)
     schema = internal_schemas()["coverage"]
@@ -63,7 +60,7 @@ def rows_of(outcomes: Sequence[Outcome]) -> "pyarrow.Table":
     return _arrow.table([coverage_row(outcome) for outcome in outcomes], columns)
 
 
-def account(store: Store, streams: "list[pyarrow.Buffer]", scope: Scope) -> "pyarrow.Table":
+def account(store: Store, streams: "list[pa.Buffer]", scope: Scope) -> "pa.Table":
     """Return the rows of a sync's units, and the archive's holes in its scope, with the status that they have now.
 
     Another process may have closed a hole of this sync meanwhile. A unit that is not in `coverage` keeps its row. The

@@ -7,18 +7,15 @@ and the import would be a fifth of its time. arro3 comes with deltalake.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._lazy import library
 from ._libraries import pa, pc
 
-if TYPE_CHECKING:
-    import pyarrow
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def array(values: Iterable[Any], kind: "pyarrow.DataType") -> "pyarrow.Array":
+def array(values: Iterable[Any], kind: "pa.DataType") -> "pa.Array":
     """Return texts, bytes, numbers, booleans, times, or lists of them, as an array of that type."""
     arro3: Any = library("arro3.core", "archive")
     values = list(values)
@@ -38,12 +35,12 @@ def array(values: Iterable[Any], kind: "pyarrow.DataType") -> "pyarrow.Array":
     return pa.array(arro3.Array(values, type=arro3.DataType.from_arrow(kind)))
 
 
-def whole(column: "pyarrow.ChunkedArray") -> "pyarrow.Array":
+def whole(column: "pa.ChunkedArray") -> "pa.Array":
     """Return a column as one array."""
     return column.combine_chunks() if column.num_chunks else array([], column.type)
 
 
-def scalar(value: Any, kind: "pyarrow.DataType") -> "pyarrow.Scalar":
+def scalar(value: Any, kind: "pa.DataType") -> "pa.Scalar":
     """Return a value as a scalar of that type."""
     return array([value], kind)[0]
 
@@ -53,31 +50,29 @@ def is_true(flags: Any) -> Any:
     return pc.coalesce(flags, scalar(False, pa.bool_()))
 
 
-def table(rows: Sequence[Mapping[str, Any]], schema: "pyarrow.Schema") -> "pyarrow.Table":
+def table(rows: Sequence[Mapping[str, Any]], schema: "pa.Schema") -> "pa.Table":
     """Return rows in the columns of the schema; what a row lacks is null."""
     columns = [array([row.get(name) for row in rows], schema.field(name).type) for name in schema.names]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def repeat(text: str, count: int) -> "pyarrow.Array":
+def repeat(text: str, count: int) -> "pa.Array":
     """Return an array that has the text `count` times."""
     first = pa.Array.from_buffers(pa.int8(), count, [None, pa.py_buffer(bytes(count))])
     return array([text], pa.string()).take(first)
 
 
-def empty(schema: "pyarrow.Schema") -> "pyarrow.Table":
+def empty(schema: "pa.Schema") -> "pa.Table":
     """Return a table without rows."""
-    table: pyarrow.Table = pa.Table.from_batches([], schema)
-    return table
+    return pa.Table.from_batches([], schema)
 
 
-def import_table(stream: Any) -> "pyarrow.Table":
+def import_table(stream: Any) -> "pa.Table":
     """Return the table that another library exports."""
-    table: pyarrow.Table = pa.RecordBatchReader.from_stream(stream).read_all()
-    return table
+    return pa.RecordBatchReader.from_stream(stream).read_all()
 
 
-def file_reader(schema: "pyarrow.Schema", batches: "Iterable[pyarrow.RecordBatch]") -> "pyarrow.RecordBatchReader":
+def file_reader(schema: "pa.Schema", batches: "Iterable[pa.RecordBatch]") -> "pa.RecordBatchReader":
     """Return a reader of rows that are read now, into a temporary file.
 
     deltalake reads a stream in its event loop, where it cannot open a table itself: while a thread of ours did so, the
@@ -85,11 +80,10 @@ def file_reader(schema: "pyarrow.Schema", batches: "Iterable[pyarrow.RecordBatch
     """
     rows = _through_file(schema, batches)
     next(rows)
-    reader: pyarrow.RecordBatchReader = pa.RecordBatchReader.from_batches(schema, rows)
-    return reader
+    return pa.RecordBatchReader.from_batches(schema, rows)
 
 
-def _through_file(schema: "pyarrow.Schema", batches: "Iterable[pyarrow.RecordBatch]") -> "Iterator[Any]":
+def _through_file(schema: "pa.Schema", batches: "Iterable[pa.RecordBatch]") -> "Iterator[Any]":
     """Write the rows when the first item is requested, which is nothing, and then yield them."""
     ipc: Any = library("pyarrow.ipc", "archive")
     with TemporaryFile() as file:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .._client import ArchiveTable
 from ._decode import decode_tables
-from ._libraries import pl
+from ._libraries import pa, pl
 from ._plan import RESOURCES, TABLES
 from ._read import bodies, check_bodies, check_name, conform, names_damage, scan, unit_of_body, with_public_types
 from ._rosters import history
@@ -15,7 +15,6 @@ from ._store import Store
 
 if TYPE_CHECKING:
     import polars
-    import pyarrow
 
 
 class AsOf:
@@ -56,8 +55,8 @@ class AsOf:
         return complete_frame
 
     @names_damage
-    def to_arrow(self, name: ArchiveTable) -> "pyarrow.Table":
-        """Return a table as it was at that time, as a `pyarrow.Table`."""
+    def to_arrow(self, name: ArchiveTable) -> "pa.Table":
+        """Return a table as it was at that time, as a `pa.Table`."""
         return conform(self.scan(name).collect().to_arrow(), public_schema(name))
 
     def _changed_bodies(self, name: str) -> tuple[set[str], dict[str, int]]:
@@ -79,7 +78,7 @@ class AsOf:
             unit: sequence for unit, sequence in sequences.items() if unit in changed_units
         }
 
-    def _decode_bodies(self, name: str, sequences: Mapping[str, int]) -> "Iterator[pyarrow.Table]":
+    def _decode_bodies(self, name: str, sequences: Mapping[str, int]) -> "Iterator[pa.Table]":
         for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in sequences.items()]):
             if name == "players":
                 yield history(self._store, [row["unit"]], row["sequence"])

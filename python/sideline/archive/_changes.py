@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from . import _arrow, _commits, _corrections
 from ._decode import decode_tables, decode_together, empty_tables
@@ -23,9 +23,6 @@ from ._read import bodies, conform, error_of_lost_bodies, names_damage, to_views
 from ._rosters import history
 from ._schemas import CHANGE, MONTH, public_schema
 from ._store import Store
-
-if TYPE_CHECKING:
-    import pyarrow
 
 Row = dict[str, Any]
 
@@ -69,11 +66,11 @@ class ChangeStream:
         self._earlier, self._now = earlier, now
 
     @cached_property
-    def schema(self) -> "pyarrow.Schema":
+    def schema(self) -> "pa.Schema":
         """The columns of the table, and `_change`."""
         return _change_schema(self._store, self._name)
 
-    def __iter__(self) -> "Iterator[pyarrow.RecordBatch]":
+    def __iter__(self) -> "Iterator[pa.RecordBatch]":
         for _, old, new in changed_units(self._store, self._earlier, self._now, self._name):
             rows = difference(self._name, old[self._name], new[self._name])
             yield from conform(rows, self.schema).select(self.schema.names).to_batches()
@@ -84,10 +81,9 @@ class ChangeStream:
         return _arrow.file_reader(self.schema, self).__arrow_c_stream__(requested_schema)
 
     @names_damage
-    def table(self) -> "pyarrow.Table":
-        """Return all rows as one `pyarrow.Table`."""
-        rows: pyarrow.Table = pa.Table.from_batches(list(self), self.schema)
-        return rows
+    def table(self) -> "pa.Table":
+        """Return all rows as one `pa.Table`."""
+        return pa.Table.from_batches(list(self), self.schema)
 
     def __repr__(self) -> str:
         return f"<sideline.archive.ChangeStream of {self._name}>"
@@ -128,8 +124,8 @@ class ChangedUnits(NamedTuple):
     """Units of one operation with their rows: one that has another body, or some that had none."""
 
     units: list[Unit]
-    old: "Mapping[str, pyarrow.Table]"
-    new: "Mapping[str, pyarrow.Table]"
+    old: "Mapping[str, pa.Table]"
+    new: "Mapping[str, pa.Table]"
 
 
 def current_state(store: Store, version: int | None = None) -> tuple[State, int]:
@@ -158,7 +154,7 @@ def current_state(store: Store, version: int | None = None) -> tuple[State, int]
     except (FileNotFoundError, OSError, deltalake.exceptions.DeltaError) as error:
         if version is None:
             raise
-        oldest = _commits.oldest_version(store, "coverage")
+        oldest = _commits.oldest_version(store)
         if version < oldest:
             raise ValueError(
                 f"version {version} is no longer kept; the oldest is {oldest}: pass the time of that state instead"
@@ -232,7 +228,7 @@ def _one_by_one(
 ) -> Iterator[ChangedUnits]:
     """Yield each unit with the rows of its body in the earlier and in the later state."""
     entries = [f"{unit}#{state[unit]}" for unit in names for state in states if state.get(unit)]
-    rows_of_body: dict[tuple[str, int], Mapping[str, pyarrow.Table]] = {}
+    rows_of_body: dict[tuple[str, int], Mapping[str, pa.Table]] = {}
     units: dict[str, Unit] = {}
     for row in bodies(store, entries=entries, months=months):
         unit = units[row["unit"]] = unit_of_body(row)
@@ -248,7 +244,7 @@ def _one_by_one(
         yield ChangedUnits([units[name]], old, new)
 
 
-def _change_schema(store: Store, name: str) -> "pyarrow.Schema":
+def _change_schema(store: Store, name: str) -> "pa.Schema":
     schema = public_schema(name)
     table = store.open(name) if name == "box_score" else None
     if table is not None:
@@ -259,7 +255,7 @@ def _change_schema(store: Store, name: str) -> "pyarrow.Schema":
     return schema.append(pa.field(CHANGE, pa.string()))
 
 
-def difference(name: str, old: "pyarrow.Table", new: "pyarrow.Table") -> "pyarrow.Table":
+def difference(name: str, old: "pa.Table", new: "pa.Table") -> "pa.Table":
     """Return the rows by which a table's rows of one unit differ, with their change."""
     if not old.num_rows or not new.num_rows:
         one_side, change = (new, "insert") if new.num_rows else (old, "delete")
@@ -296,5 +292,5 @@ def _key(name: str, row: Row) -> str | None:
     return repr([row[column] for column in KEYS[name]]) if name in KEYS else None
 
 
-def _with_changes(name: str, rows: "pyarrow.Table", changes: Sequence[str]) -> "pyarrow.Table":
+def _with_changes(name: str, rows: "pa.Table", changes: Sequence[str]) -> "pa.Table":
     return conform(rows, public_schema(name)).append_column(CHANGE, pa.array(changes, pa.string()))

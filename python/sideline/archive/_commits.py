@@ -24,7 +24,6 @@ from ._schemas import MONTH, in_month, internal_schemas
 from ._store import MAX_ROW_GROUP, MONTH_OF_FILE, Store, has_one, is_in, is_outside, listed_files, name_of, with_columns
 
 if TYPE_CHECKING:
-    import pyarrow
     from deltalake import DeltaTable
 
 _MAX_ROW_GROUP_SIZE = 8 * 1024 * 1024
@@ -41,7 +40,7 @@ def is_checkpoint(path: str) -> bool:
     return ".checkpoint." in path
 
 
-def by_month(rows: "pyarrow.Table") -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
+def by_month(rows: "pa.Table") -> "Iterator[tuple[str, pa.RecordBatch]]":
     """Yield the rows of each month, without its column."""
     others = rows.drop_columns([MONTH])
     months = sorted(rows[MONTH].unique().to_pylist())
@@ -52,7 +51,7 @@ def by_month(rows: "pyarrow.Table") -> "Iterator[tuple[str, pyarrow.RecordBatch]
             yield month, batch
 
 
-def _row_groups(batches: "Iterable[pyarrow.RecordBatch]", max_rows: int) -> "Iterator[pyarrow.Table]":
+def _row_groups(batches: "Iterable[pa.RecordBatch]", max_rows: int) -> "Iterator[pa.Table]":
     """Yield the rows of each row group: at most so many, and so many bytes, unless one batch has more."""
     group: list[Any] = []
     rows = size = 0
@@ -88,9 +87,9 @@ def remove_log(store: Store, table: "DeltaTable", paths: Iterable[str]) -> None:
             Path(store.root, name_of(table), LOG, path).unlink()
 
 
-def oldest_version(store: Store, name: str) -> int:
-    """Return the oldest version of a table that can be read."""
-    table = store.open(name)
+def oldest_version(store: Store) -> int:
+    """Return the oldest version of the archive that can be read."""
+    table = store.open("coverage")
     entries = [] if table is None else log(store, table)
     return min((number for number, path in entries if number == 0 or is_checkpoint(path)), default=0)
 
@@ -98,14 +97,11 @@ def oldest_version(store: Store, name: str) -> int:
 def add_files(
     store: Store,
     table: "DeltaTable",
-    rows: "Iterable[tuple[str | None, pyarrow.RecordBatch]]",
+    rows: "Iterable[tuple[str | None, pa.RecordBatch]]",
     *,
     has_same_rows: bool = False,
 ) -> list[Any]:
-    """Write rows, which come by month, as files of an opened table. They belong to it once they are committed.
-
-    deltalake would do the same with a query engine, whose code alone takes 30 MB of memory.
-    """
+    """Write rows, which come by month, as files of an opened table. They belong to it once they are committed."""
     try:
         return [
             _add_file(store, table, month, (batch for _, batch in batches), has_same_rows=has_same_rows)
@@ -119,7 +115,7 @@ def _add_file(
     store: Store,
     table: "DeltaTable",
     month: str | None,
-    batches: "Iterator[pyarrow.RecordBatch]",
+    batches: "Iterator[pa.RecordBatch]",
     *,
     has_same_rows: bool,
 ) -> Any:
@@ -181,7 +177,7 @@ def try_commit(
     if store.logs is not None and store.logs.has(table):
         actions = [*map(_addition, new_files), *(_removal(file, has_same_rows=has_same_rows) for file in old_files)]
         try:
-            return store.logs.commit(table, name, text_of_commit("WRITE", store.commit_metadata(name), actions))
+            return store.logs.commit(table, name, text_of_commit(store.commit_metadata(name), actions))
         except obstore.exceptions.BaseError as error:
             raise store.error_of_write(table, error) from None
     at = time.time_ns() // 1_000_000
@@ -224,7 +220,7 @@ def _month_of(file: Mapping[str, Any]) -> dict[str, str]:
 
 
 def replace_units(
-    store: Store, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str], months: Collection[str]
+    store: Store, table: "DeltaTable", rows: "pa.Table", units: Collection[str], months: Collection[str]
 ) -> bool:
     """Replace the rows of units in the opened table `coverage`, which are in these months.
 
@@ -254,7 +250,7 @@ def join_files(store: Store, table: "DeltaTable", files: Sequence[Mapping[str, A
     schema = internal_schemas()[name_of(table)]
     schema = schema.remove(schema.get_field_index(MONTH))
 
-    def rows() -> "Iterator[tuple[str | None, pyarrow.RecordBatch]]":
+    def rows() -> "Iterator[tuple[str | None, pa.RecordBatch]]":
         for file in files:
             with store.open_file(table, file) as input_file:
                 parquet_file = parquet.ParquetFile(input_file)
@@ -268,7 +264,7 @@ def join_files(store: Store, table: "DeltaTable", files: Sequence[Mapping[str, A
     return try_commit(store, table, new_files, files, has_same_rows=True)
 
 
-def overwrite(store: Store, table: "DeltaTable", rows: "pyarrow.Table") -> bool:
+def overwrite(store: Store, table: "DeltaTable", rows: "pa.Table") -> bool:
     """Replace all rows of an opened table without months. Returns false if another writer was active."""
     if not store.can_add_files:
         return store.try_replace(table, rows, "true")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from .._client import Operation, TableName
 from .._core import Payload, Table, _batch_table, _contents
@@ -12,9 +12,6 @@ from ._libraries import pa, pc
 from ._plan import RESOURCES, Unit
 from ._schemas import public_schema
 from ._storage_types import check_names, check_times, to_storage_types
-
-if TYPE_CHECKING:
-    import pyarrow
 
 MACHINE_ERRORS = (ImportError, MemoryError)
 """Errors that concern the machine. Any other decoding error concerns only its body."""
@@ -28,7 +25,7 @@ _OWN_KEYS: Mapping[str, tuple[TableName, bytes]] = {
 """The operations whose bodies name what they are of: the table with it, and its name in the body."""
 
 
-def decode_tables(unit: Unit, raw: bytes, names: Sequence[str] = ()) -> "dict[str, pyarrow.Table]":
+def decode_tables(unit: Unit, raw: bytes, names: Sequence[str] = ()) -> "dict[str, pa.Table]":
     """Return a body's tables, or some of them, with the keys known from the plan.
 
     Raises the decoder's errors, and `ValueError` for a value or a column name that cannot be stored.
@@ -78,7 +75,7 @@ def check_key(unit: Unit, raw: bytes) -> None:
         raise DecodeError(f"{unit.operation}: the body has the {key} {others[0]}, not {unit.key}")
 
 
-def decode_together(name: str, bodies: Iterable[tuple[Unit, bytes]]) -> "pyarrow.Table":
+def decode_together(name: str, bodies: Iterable[tuple[Unit, bytes]]) -> "pa.Table":
     """Return the rows of one table of several bodies of an operation, in storage types, as `decode_tables` does."""
     # Of an iterator of large bodies, one is in memory besides its payload.
     pairs = [(unit, _payload(unit, raw)) for unit, raw in bodies]
@@ -100,18 +97,18 @@ def decode_together(name: str, bodies: Iterable[tuple[Unit, bytes]]) -> "pyarrow
     return rows.combine_chunks(pa.system_memory_pool())
 
 
-def _one_by_one(name: str, pairs: Sequence[tuple[Unit, Payload]]) -> "pyarrow.Table":
+def _one_by_one(name: str, pairs: Sequence[tuple[Unit, Payload]]) -> "pa.Table":
     parts = [_fill_ids(to_storage_types(payload.table(name).to_arrow()), unit) for unit, payload in pairs]  # type: ignore[arg-type]
     return pa.concat_tables(parts, promote_options="default").combine_chunks(pa.system_memory_pool())
 
 
 @cache
-def stored_schema(name: str) -> "pyarrow.Schema":
+def stored_schema(name: str) -> "pa.Schema":
     """Return the stored columns of a table. A box score has those of its stat codes after them."""
     return to_storage_types(_arrow.empty(public_schema(name))).schema
 
 
-def _fill_ids(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
+def _fill_ids(rows: "pa.Table", unit: Unit) -> "pa.Table":
     """Fill keys known from the plan that the body lacks."""
     keys: dict[str, str | None] = {"game_id": unit.game_id}
     if RESOURCES[unit.operation].key != "team_id":
@@ -124,7 +121,7 @@ def _fill_ids(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
     return rows
 
 
-def empty_tables(unit: Unit) -> "dict[str, pyarrow.Table]":
+def empty_tables(unit: Unit) -> "dict[str, pa.Table]":
     """Return the unit's tables without rows."""
     return {name: _arrow.empty(stored_schema(name)) for name in RESOURCES[unit.operation].tables}
 

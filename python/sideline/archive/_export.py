@@ -22,7 +22,6 @@ from ._schemas import comments_of, public_schema
 from ._store import Store
 
 if TYPE_CHECKING:
-    import pyarrow
     from deltalake import DeltaTable
 
     from .._companions import Pseudonyms
@@ -148,13 +147,13 @@ class _Export:
     def _report(self, name: str, problem: str, count: int = 0) -> None:
         self._problems[name, problem] += count
 
-    def _deliverable(self, name: str, rows: "pyarrow.Table") -> "pyarrow.Table":
+    def _deliverable(self, name: str, rows: "pa.Table") -> "pa.Table":
         is_postgresql = self._target.is_postgresql
         return deliverable(name, rows, self._report, is_postgresql=is_postgresql)
 
     def _write_units(self, earlier_units: Mapping[str, int], now: State) -> int:
         units = 0
-        new: dict[str, list[pyarrow.Table]] = {}
+        new: dict[str, list[pa.Table]] = {}
         names: list[str] = []
         for part, _, tables in changed_units(self._store, earlier_units, now):
             units += len(part)
@@ -167,10 +166,10 @@ class _Export:
         self._flush(new, names, now)
         return units
 
-    def _with_pseudonyms(self, rows: "pyarrow.Table") -> "pyarrow.Table":
+    def _with_pseudonyms(self, rows: "pa.Table") -> "pa.Table":
         return rows if self._pseudonyms is None else replace_rows(rows, self._pseudonyms)
 
-    def _flush(self, new: "dict[str, list[pyarrow.Table]]", names: list[str], now: State) -> None:
+    def _flush(self, new: "dict[str, list[pa.Table]]", names: list[str], now: State) -> None:
         for name, tables in new.items():
             self._add(name, self._with_pseudonyms(pa.concat_tables(tables, promote_options="default")))
         if names:
@@ -186,7 +185,7 @@ class _Export:
         """Return the name of a unit in the target."""
         return name if self._pseudonyms is None else self._pseudonyms.unit(name)
 
-    def _add(self, name: str, rows: "pyarrow.Table") -> None:
+    def _add(self, name: str, rows: "pa.Table") -> None:
         rows = self._deliverable(name, rows)
         self._ensure(name, rows.schema)
         key = PRIMARY_KEYS.get(name, ())
@@ -200,7 +199,7 @@ class _Export:
         self._target.add(name, rows)
         self._rows[name] += rows.num_rows
 
-    def _ensure(self, name: str, schema: "pyarrow.Schema") -> None:
+    def _ensure(self, name: str, schema: "pa.Schema") -> None:
         """Create the table or add missing columns. Raises `ValueError` if the schema is frozen and lacks a column."""
         present_columns = self._columns.get(name)
         missing = [field for field in schema if present_columns is None or field.name not in present_columns]
@@ -244,7 +243,7 @@ class _Export:
         earlier_digests = dict(zip(digests["name"].to_pylist(), digests["digest"].to_pylist(), strict=True))
         table = open_table(self._store, name)
 
-        def parts() -> "Iterator[pyarrow.Table]":
+        def parts() -> "Iterator[pa.Table]":
             return map(self._with_pseudonyms, () if table is None else batches(self._store, table))
 
         now = _digests(parts(), column)
@@ -269,7 +268,7 @@ class _Export:
                 self._add(name, new)
 
 
-def _digests(parts: "Iterable[pyarrow.Table]", column: str) -> dict[str, str]:
+def _digests(parts: "Iterable[pa.Table]", column: str) -> dict[str, str]:
     """Return a digest of each group of rows, whatever their order: files are read as they come."""
     sums: dict[str, int] = {}
     for rows in parts:
@@ -279,11 +278,11 @@ def _digests(parts: "Iterable[pyarrow.Table]", column: str) -> dict[str, str]:
     return {group: f"{total:032x}" for group, total in sums.items()}
 
 
-def _units_schema() -> "pyarrow.Schema":
+def _units_schema() -> "pa.Schema":
     return pa.schema({"unit": pa.string(), "sequence": pa.int64()})
 
 
-def _groups_schema() -> "pyarrow.Schema":
+def _groups_schema() -> "pa.Schema":
     return pa.schema({"table_name": pa.string(), "name": pa.string(), "digest": pa.string()})
 
 

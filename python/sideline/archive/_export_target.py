@@ -4,16 +4,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from .._lazy import library
 from ..errors import SidelineError
 from ._libraries import pa, pc
 from ._store_errors import disk_full
-
-if TYPE_CHECKING:
-    import pyarrow
 
 _TYPES = {"bool": "bool", "int32": "int4", "int64": "int8", "double": "float8", "binary": "bytea"}
 
@@ -199,11 +196,11 @@ class Target:
         with self._translate_errors():
             self._cursor.execute(text)
 
-    def read(self, text: str) -> "pyarrow.Table":
+    def read(self, text: str) -> "pa.Table":
         """Return the result of a query."""
         with self._translate_errors():
             self._cursor.execute(text)
-            result: pyarrow.Table = self._cursor.fetch_arrow_table()
+            result: pa.Table = self._cursor.fetch_arrow_table()
         return result
 
     def has(self, name: str) -> bool:
@@ -224,14 +221,14 @@ class Target:
         with self._translate_errors():
             return list(self._connection.adbc_get_table_schema(name).names)
 
-    def create(self, name: str, schema: "pyarrow.Schema", key: Sequence[str] = ()) -> None:
+    def create(self, name: str, schema: "pa.Schema", key: Sequence[str] = ()) -> None:
         """Create a table, in PostgreSQL with a primary key: it can be dropped where rows turn out to share it."""
         columns = [f"{quote_name(field.name)} {self.type_of(field.type)}" for field in schema]
         if key and self.is_postgresql:
             columns.append(f"primary key ({', '.join(map(quote_name, key))})")
         self.run(f"create table {quote_name(name)} ({', '.join(columns)})")
 
-    def add_column(self, name: str, field: "pyarrow.Field") -> None:
+    def add_column(self, name: str, field: "pa.Field") -> None:
         """Add a column to a table."""
         self.run(f"alter table {quote_name(name)} add column {quote_name(field.name)} {self.type_of(field.type)}")
 
@@ -272,7 +269,7 @@ class Target:
             return "timestamptz" if self.kind in _JSON_TYPES else "timestamp"
         return _TYPES.get(text, "text")
 
-    def add(self, name: str, rows: "pyarrow.Table") -> None:
+    def add(self, name: str, rows: "pa.Table") -> None:
         """Append rows, with their columns in the order of the table."""
         if not rows.num_rows:
             return

@@ -2,12 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._libraries import pa, pc
-
-if TYPE_CHECKING:
-    import pyarrow
 
 _FIRST_US, _LAST_US = -62_135_596_800_000_000, 253_402_300_799_999_999
 """The years 1 to 9999 in epoch microseconds."""
@@ -46,7 +43,7 @@ def column_problem(name: str, *, is_postgresql: bool) -> str | None:
     return None
 
 
-def deliverable(table: str, rows: "pyarrow.Table", report: Report, *, is_postgresql: bool) -> "pyarrow.Table":
+def deliverable(table: str, rows: "pa.Table", report: Report, *, is_postgresql: bool) -> "pa.Table":
     """Return rows with microseconds, strings for dictionaries and JSON for nested values.
 
     A value that the target cannot hold is null, and a column that it cannot hold is left out; each is reported.
@@ -109,7 +106,7 @@ def is_long(column: Any) -> bool:
     return pa.types.is_string(column.type) and (pc.max(pc.binary_length(column)).as_py() or 0) > _MAX_INDEXED_BYTES
 
 
-def key_problem(rows: "pyarrow.Table", key: Iterable[str]) -> str | None:
+def key_problem(rows: "pa.Table", key: Iterable[str]) -> str | None:
     """Return why the columns are no primary key of the rows; `None` if they are one."""
     key_columns = rows.select(list(key))
     if any(column.null_count for column in key_columns.columns):

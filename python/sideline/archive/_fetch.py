@@ -25,14 +25,13 @@ from ..errors import (
 )
 from ._body import Body
 from ._decode import MACHINE_ERRORS, check_key, count_rows, decode_tables, empty_tables
+from ._libraries import pa
 from ._life import COMPLETE, Observation, State, after
 from ._packed import pack, unpack
 from ._plan import RESOURCES, Unit
 from ._store import now
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from .._client import Client
 
 REQUEST_ERRORS = (ApiError, TransportError, DecodeError, ValueError)
@@ -73,7 +72,7 @@ class Outcome:
     """Number of rows in each table of the body."""
     extra_columns: Sequence[str] = ()
     """The body's stat codes, which are columns of its box score."""
-    rows_of_locations: "pyarrow.Buffer | None" = None
+    rows_of_locations: "pa.Buffer | None" = None
     """The packed rows of a body of locations: to decode its megabytes twice would take a third of a sync's time."""
     listed_at: datetime | None = None
     """When a list or an event last listed it."""
@@ -92,7 +91,7 @@ class Outcome:
         """The names of the tables whose rows it changes."""
         return RESOURCES[self.unit.operation].tables if self.is_stored else ()
 
-    def decode(self) -> "dict[str, pyarrow.Table]":
+    def decode(self) -> "dict[str, pa.Table]":
         """Return its tables in storage types; those of a unit that was withdrawn have no rows."""
         if self.body is None or self.status == "withdrawn":
             return empty_tables(self.unit)

@@ -1,19 +1,16 @@
 """The bounds of ids that the log of a table has for each of its files, so that readers skip files."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._libraries import pc
-
-if TYPE_CHECKING:
-    import pyarrow
+from ._libraries import pa, pc
 
 _BOUNDED_COLUMNS = ("game_id", "session_id", "event_id", "team_id", "player_id", "unit", "entry")
 
 _ENDS = ("minValues", "maxValues")
 
 
-def configuration(schema: "pyarrow.Schema") -> dict[str, str]:
+def configuration(schema: "pa.Schema") -> dict[str, str]:
     """Return the properties of a table whose files all have bounds of the same columns, whoever writes them.
 
     Where one file has bounds of a column and another has none, deltalake's dataset takes the latter for empty.
@@ -22,7 +19,7 @@ def configuration(schema: "pyarrow.Schema") -> dict[str, str]:
     return {"delta.dataSkippingStatsColumns": ",".join(names)} if names else {"delta.dataSkippingNumIndexedCols": "0"}
 
 
-def _bounded_columns(schema: "pyarrow.Schema") -> list[str]:
+def _bounded_columns(schema: "pa.Schema") -> list[str]:
     return [name for name in _BOUNDED_COLUMNS if name in schema.names]
 
 
@@ -34,7 +31,7 @@ class Bounds:
         self.bounds: dict[str, tuple[Any, Any]] = {}
         self.nulls: dict[str, int] = {}
 
-    def add(self, rows: "pyarrow.Table") -> None:
+    def add(self, rows: "pa.Table") -> None:
         self.rows += rows.num_rows
         for name in _bounded_columns(rows.schema):
             self.nulls[name] = self.nulls.get(name, 0) + rows[name].null_count

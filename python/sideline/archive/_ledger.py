@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _arrow, _commits
 from ._fetch import Outcome
@@ -13,9 +13,6 @@ from ._read import coverage_of
 from ._schemas import MONTH, internal_schemas
 from ._store import Store, now
 from ._writer import Row, coverage_row, rows_to_arrow
-
-if TYPE_CHECKING:
-    import pyarrow
 
 _MAX_ATTEMPTS = 100
 
@@ -84,7 +81,7 @@ def _with_facts(row: Mapping[str, Any], unit: Unit) -> Row | None:
 
 
 def mark_listed(
-    store: Store, listed_at: Mapping[str, datetime], more: "Sequence[tuple[pyarrow.Array, datetime]]" = ()
+    store: Store, listed_at: Mapping[str, datetime], more: "Sequence[tuple[pa.Array, datetime]]" = ()
 ) -> None:
     """Store when events, by their ids, and entries, by the names of their units, were last listed; `more` has names.
 
@@ -96,7 +93,7 @@ def mark_listed(
     new = pa.concat_tables([new, *(pa.table(part, new.schema) for part in parts)]).combine_chunks()
     oldest = _arrow.scalar(now() - _MAX_READ_AGE, when)
 
-    def is_kept(rows: "pyarrow.RecordBatch") -> Any:
+    def is_kept(rows: "pa.RecordBatch") -> Any:
         is_old = pc.and_(pc.starts_with(rows["listed"], READ), pc.less(rows["listed_at"], oldest))
         return pc.invert(pc.or_(is_old, pc.is_in(rows["listed"], new["listed"])))
 

@@ -1,12 +1,18 @@
 """The libraries of an archive, each of which is imported when a name of it is first used."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._lazy import LazyModule
 
+__all__ = ["deltalake", "obstore", "pa", "parquet", "pc", "pl", "transaction"]
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LazyModule("pyarrow", "archive")
+
 deltalake: Any = LazyModule("deltalake", "archive")
 obstore: Any = LazyModule("obstore", "bucket")
-pa: Any = LazyModule("pyarrow", "archive")
 parquet: Any = LazyModule("pyarrow.parquet", "archive")
 pc: Any = LazyModule("pyarrow.compute", "archive")
 pl: Any = LazyModule("polars", "archive")

@@ -214,9 +214,9 @@ def _tag(item: Mapping[str, Any]) -> str:
     return (item["e_tag"] or "").strip('"')
 
 
-def text_of_commit(operation: str, metadata: Mapping[str, str], actions: Iterable[Mapping[str, Any]]) -> bytes:
+def text_of_commit(metadata: Mapping[str, str], actions: Iterable[Mapping[str, Any]]) -> bytes:
     """Return the entry of a log for one commit."""
-    info = {"timestamp": time.time_ns() // 1_000_000, "operation": operation, "operationParameters": {"mode": "Append"}}
+    info = {"timestamp": time.time_ns() // 1_000_000, "operation": "WRITE", "operationParameters": {"mode": "Append"}}
     info |= {"engineInfo": f"sideline:{__version__}", **metadata}
     return "\n".join(json.dumps(line, separators=(",", ":")) for line in ({"commitInfo": info}, *actions)).encode()
 

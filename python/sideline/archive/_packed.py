@@ -3,12 +3,9 @@
 import pickle
 import zlib
 from collections.abc import Iterator, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ._libraries import pa
-
-if TYPE_CHECKING:
-    import pyarrow
 
 Entry = TypeVar("Entry")
 
@@ -44,7 +41,7 @@ class Packed(MutableMapping[str, Entry]):
         return len(self._data)
 
 
-def pack(rows: "pyarrow.Table") -> "pyarrow.Buffer":
+def pack(rows: "pa.Table") -> "pa.Buffer":
     """Return rows as a compressed stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
@@ -52,14 +49,10 @@ def pack(rows: "pyarrow.Table") -> "pyarrow.Buffer":
     return sink.getvalue()
 
 
-def unpack(
-    stream: "pyarrow.Buffer", schema: "pyarrow.Schema | None" = None, columns: Sequence[str] = ()
-) -> "pyarrow.Table":
+def unpack(stream: "pa.Buffer", schema: "pa.Schema | None" = None, columns: Sequence[str] = ()) -> "pa.Table":
     """Return the rows of a compressed stream, or columns of them: of its schema, only they are decompressed."""
     ipc: Any = pa.ipc
     if schema is None:
-        table: pyarrow.Table = ipc.open_stream(stream).read_all()
-        return table
+        return ipc.open_stream(stream).read_all()
     options = ipc.IpcReadOptions(included_fields=[schema.get_field_index(name) for name in columns])
-    rows: pyarrow.Table = ipc.open_stream(stream, options=options).read_all().select(columns)
-    return rows
+    return ipc.open_stream(stream, options=options).read_all().select(columns)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from . import _read
-from ._libraries import pl
+from ._libraries import pa, pl
 from ._life import COMPLETE
 from ._plan import RESOURCES
 from ._storage_options import Options
@@ -14,7 +14,6 @@ from ._store import Store
 
 if TYPE_CHECKING:
     import polars
-    import pyarrow
 
     from .._client import TableName
 
@@ -62,7 +61,7 @@ class StoredPart:
     ids: Sequence[str] | Sequence[int]
     columns: Sequence[str]
 
-    def batches(self) -> "Iterator[pyarrow.RecordBatch]":
+    def batches(self) -> "Iterator[pa.RecordBatch]":
         """Yield the rows, as they were when the parts were made or later."""
         frame = _read.scan(Store(self.root, Options(None)), self.table).filter(
             pl.col(key_of(self.table)).is_in(list(self.ids))

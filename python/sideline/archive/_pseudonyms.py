@@ -8,10 +8,9 @@ from ._libraries import pa, pl
 
 if TYPE_CHECKING:
     import polars
-    import pyarrow
 
 
-def replace_rows(rows: "pyarrow.Table", pseudonyms: Pseudonyms) -> "pyarrow.Table":
+def replace_rows(rows: "pa.Table", pseudonyms: Pseudonyms) -> "pa.Table":
     """Return the rows of a table with pseudonyms; the types stay."""
     fields = rows["field"].to_pylist() if {"field", "old", "new"} <= set(rows.column_names) else None
     for place, field in enumerate(rows.schema):
@@ -30,7 +29,7 @@ def replace_rows(rows: "pyarrow.Table", pseudonyms: Pseudonyms) -> "pyarrow.Tabl
     return rows
 
 
-def is_text(kind: "pyarrow.DataType") -> bool:
+def is_text(kind: "pa.DataType") -> bool:
     """Return whether values of a type are texts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 

@@ -15,7 +15,6 @@ from ._schemas import MONTH, internal_schemas
 from ._store import Store, is_in
 
 if TYPE_CHECKING:
-    import pyarrow
     from deltalake import DeltaTable
 
 Row = Mapping[str, Any]
@@ -32,7 +31,7 @@ def interrupted_units(
     raw: "DeltaTable | None",
     coverage: "DeltaTable | None",
     months: Collection[str],
-    rows_of_month: "pyarrow.Table | None" = None,
+    rows_of_month: "pa.Table | None" = None,
 ) -> set[str]:
     """Return the units with a body of these months in an opened table `raw` whose storing was interrupted.
 
@@ -96,7 +95,7 @@ def _parts(rows: Iterable[Row], max_bytes: int, max_rows: float = inf) -> "Itera
         yield part
 
 
-def batches_of(store: Store, rows: Sequence[Row]) -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
+def batches_of(store: Store, rows: Sequence[Row]) -> "Iterator[tuple[str, pa.RecordBatch]]":
     """Yield rows of `raw` of one month, with the month. The bodies of a batch are decompressed when it is written."""
     schema = internal_schemas()["raw"]
     for part in _parts(rows, _BATCH_BYTES, min(_BATCH_ROWS, store.settings.max_row_group_bodies)):
@@ -111,7 +110,7 @@ def batches_of(store: Store, rows: Sequence[Row]) -> "Iterator[tuple[str, pyarro
         yield part[0][MONTH], batch.drop_columns([MONTH])
 
 
-def _reader(store: Store, rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
+def _reader(store: Store, rows: Sequence[Row]) -> "pa.RecordBatchReader":
     schema = internal_schemas()["raw"]
     pairs = batches_of(store, rows)
     batches = (batch.add_column(0, MONTH, _arrow.repeat(month, batch.num_rows)) for month, batch in pairs)

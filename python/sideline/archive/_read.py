@@ -18,7 +18,6 @@ from ._store_errors import check_last_commits, find_damage, is_from_a_reader, re
 
 if TYPE_CHECKING:
     import polars
-    import pyarrow
     from deltalake import DeltaTable
 
 _BATCH_SIZE = 64
@@ -196,20 +195,18 @@ def listed_at(row: Mapping[str, Any], last_times: "Mapping[str, datetime]") -> "
     return last_times.get(event_of(row) or row["unit"])
 
 
-def coverage_table(store: Store, table: "DeltaTable") -> "pyarrow.Table":
+def coverage_table(store: Store, table: "DeltaTable") -> "pa.Table":
     """Return the public columns of `coverage`."""
-    rows: pyarrow.Table = pa.Table.from_batches(coverage_batches(store, table), public_columns_of_coverage())
-    return rows
+    return pa.Table.from_batches(coverage_batches(store, table), public_columns_of_coverage())
 
 
-def public_columns_of_coverage() -> "pyarrow.Schema":
+def public_columns_of_coverage() -> "pa.Schema":
     """Return the public columns in storage types."""
     schema = internal_schemas()["coverage"]
-    columns: pyarrow.Schema = pa.schema([schema.field(name) for name in public_schema("coverage").names])
-    return columns
+    return pa.schema([schema.field(name) for name in public_schema("coverage").names])
 
 
-def coverage_batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.RecordBatch]":
+def coverage_batches(store: Store, table: "DeltaTable") -> "Iterator[pa.RecordBatch]":
     """Yield rows of the opened table. `listed_at` is the later of the row's own and that of `listings`."""
     last_times, schema = last_listed(store), public_columns_of_coverage()
     place = schema.get_field_index("listed_at")
@@ -224,7 +221,7 @@ def coverage_batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.Rec
         yield pa.record_batch(columns_of_batch, schema)
 
 
-def batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.Table]":
+def batches(store: Store, table: "DeltaTable") -> "Iterator[pa.Table]":
     """Yield the rows of an opened table with its public columns and types, some in memory at a time."""
     name = name_of(table)
     target = public_schema(name)
@@ -254,7 +251,7 @@ def by_name(names: Iterable[str]) -> "polars.Expr":
     return selection
 
 
-def to_arrow(store: Store, name: str, *, warn: bool = False) -> "pyarrow.Table":
+def to_arrow(store: Store, name: str, *, warn: bool = False) -> "pa.Table":
     """Return a whole table."""
     table = open_table(store, name)
     target = public_schema(name)
@@ -266,7 +263,7 @@ def to_arrow(store: Store, name: str, *, warn: bool = False) -> "pyarrow.Table":
     return conform(rows.select(target.names) if name in internal_schemas() else rows.drop_columns(MONTH), target)
 
 
-def conform(table: "pyarrow.Table", target: "pyarrow.Schema") -> "pyarrow.Table":
+def conform(table: "pa.Table", target: "pa.Schema") -> "pa.Table":
     """Put the target's columns first and cast them to its types."""
     fields, columns = list(target), []
     for field in target:
@@ -359,7 +356,7 @@ def coverage_of(
     return selection + [dict(row) for row in rows if row["unit"] not in names and row["unit"].startswith(prefixes)]
 
 
-def to_dicts(rows: "pyarrow.Table | pyarrow.RecordBatch") -> list[dict[str, Any]]:
+def to_dicts(rows: "pa.Table | pa.RecordBatch") -> list[dict[str, Any]]:
     """Return rows in storage types as dicts."""
     return [dict(row) for row in to_views(rows)]
 
@@ -367,7 +364,7 @@ def to_dicts(rows: "pyarrow.Table | pyarrow.RecordBatch") -> list[dict[str, Any]
 class _Columns(dict[str, list[Any]]):
     """The values of each column, made when it is first read: planning reads half of those of `coverage`."""
 
-    def __init__(self, rows: "pyarrow.Table | pyarrow.RecordBatch") -> None:
+    def __init__(self, rows: "pa.Table | pa.RecordBatch") -> None:
         super().__init__()
         self.rows = rows
 
@@ -402,7 +399,7 @@ class RowView(Mapping[str, Any]):
         return len(self._columns.rows.schema.names)
 
 
-def to_views(rows: "pyarrow.Table | pyarrow.RecordBatch") -> list[RowView]:
+def to_views(rows: "pa.Table | pa.RecordBatch") -> list[RowView]:
     """Return rows in storage types."""
     columns = _Columns(rows)
     return [RowView(columns, place) for place in range(rows.num_rows)]

@@ -21,7 +21,6 @@ from ._store import Store, listed_files, now
 from ._writer import Context, Row, write_outcomes
 
 if TYPE_CHECKING:
-    import pyarrow
     from deltalake import DeltaTable
 
 _MAX_ATTEMPTS = 5
@@ -52,11 +51,11 @@ def rebuild(store: Store, name: str) -> None:
     _read_undecodable(store, name)
 
 
-def _columns(schema: "pyarrow.Schema") -> dict[str, "pyarrow.DataType"]:
+def _columns(schema: "pa.Schema") -> dict[str, "pa.DataType"]:
     return dict(zip(schema.names, schema.types, strict=True))
 
 
-def _try_rebuild(store: Store, table: "DeltaTable", name: str, schema: "pyarrow.Schema") -> bool:
+def _try_rebuild(store: Store, table: "DeltaTable", name: str, schema: "pa.Schema") -> bool:
     if store.can_add_files and _columns(pa.schema(table.schema().to_arrow())) == _columns(schema):
         # deltalake would have a file of each month in memory.
         files = _commits.add_files(store, table, _batches(store, name, schema))
@@ -117,7 +116,7 @@ def _write(store: Store, outcomes: list[Outcome], existing_rows: dict[str, Row])
     )
 
 
-def _current(store: Store, name: str) -> "Iterator[tuple[str, pyarrow.Table]]":
+def _current(store: Store, name: str) -> "Iterator[tuple[str, pa.Table]]":
     """Yield the rows of the stored bodies, by month."""
     operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
     # The last bodies of `raw`, not those of `coverage`: a sync stores rows before it accounts for their bodies.
@@ -139,7 +138,7 @@ def _current(store: Store, name: str) -> "Iterator[tuple[str, pyarrow.Table]]":
                 yield month, decode_together(name, ((unit_of_body(row), row["body"]) for row in rows))
 
 
-def _schema(store: Store, name: str) -> "pyarrow.Schema":
+def _schema(store: Store, name: str) -> "pa.Schema":
     """Return the public columns, and the stat codes that the bodies of a box score add."""
     schema = in_month(stored_schema(name).empty_table(), "").schema
     if name != "box_score":
@@ -153,7 +152,7 @@ def _schema(store: Store, name: str) -> "pyarrow.Schema":
     return pa.schema([*schema, *(more[column] for column in sorted(more))])
 
 
-def _batches(store: Store, name: str, schema: "pyarrow.Schema") -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
+def _batches(store: Store, name: str, schema: "pa.Schema") -> "Iterator[tuple[str, pa.RecordBatch]]":
     """Yield the month and the rows of some bodies at a time, with the columns of the schema except the month."""
     columns = schema.remove(schema.get_field_index(MONTH))
     for month, rows in _current(store, name):

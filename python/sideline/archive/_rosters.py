@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _arrow
 from ._decode import decode_tables, stored_schema
@@ -18,9 +18,6 @@ from ._schemas import public_schema
 from ._storage_types import to_storage_types
 from ._store import Store
 
-if TYPE_CHECKING:
-    import pyarrow
-
 Row = dict[str, Any]
 Key = tuple[int, int]
 
@@ -28,7 +25,7 @@ _BATCH_SIZE = 16
 """Teams whose rosters are in memory at once."""
 
 
-def history(store: Store, units: Sequence[str], until: int | None = None) -> "pyarrow.Table":
+def history(store: Store, units: Sequence[str], until: int | None = None) -> "pa.Table":
     """Return the rows of `players` of some teams, from all their rosters in `raw`, or those up to a sequence.
 
     Each player has the values of the last roster that lists them. `listed_from` is the time of the first roster that
@@ -71,7 +68,7 @@ def _next(existing_players: Mapping[Key, Row], players: Iterable[Row], at: datet
     return {**current, **former}
 
 
-def stints(store: Store, at: datetime | None) -> "pyarrow.Table":
+def stints(store: Store, at: datetime | None) -> "pa.Table":
     """Return the columns of `players` and `team_name`, with a row for each stay of a player on a team's roster.
 
     With `at`, only the stays at that time.

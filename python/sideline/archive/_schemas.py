@@ -2,14 +2,10 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from .._rows import SCHEMAS
 from . import _arrow
 from ._libraries import pa
-
-if TYPE_CHECKING:
-    import pyarrow
 
 MONTH = "month"
 """The partition column of the tables. `scan` and `to_arrow` do not show it."""
@@ -120,7 +116,7 @@ _DESCRIPTIONS = {
 
 
 @cache
-def internal_schemas() -> "Mapping[str, pyarrow.Schema]":
+def internal_schemas() -> "Mapping[str, pa.Schema]":
     """Return the schemas of the archive's own tables."""
     types = {
         "text": pa.string(),
@@ -137,7 +133,7 @@ def internal_schemas() -> "Mapping[str, pyarrow.Schema]":
     }
 
 
-def public_schema(name: str) -> "pyarrow.Schema":
+def public_schema(name: str) -> "pa.Schema":
     """Return a table's schema for readers, with milliseconds, and dictionaries for open sets."""
     if name not in SCHEMAS:
         return internal_schemas()[name]
@@ -148,12 +144,12 @@ def public_schema(name: str) -> "pyarrow.Schema":
     return pa.schema([*schema, *times], schema.metadata)
 
 
-def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":
+def in_month(rows: "pa.Table", month: str) -> "pa.Table":
     """Add the partition column."""
     return rows.append_column(MONTH, _arrow.repeat(month, rows.num_rows))
 
 
-def with_comments(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
+def with_comments(name: str, schema: "pa.Schema") -> "pa.Schema":
     """Add the meaning and unit of each column as its comment."""
     comments = comments_of(name)[1] | _COMMENTS
     return pa.schema([field.with_metadata({"comment": comments.get(field.name) or ""}) for field in schema])
@@ -164,7 +160,7 @@ def comments_of(name: str) -> tuple[str, dict[str, str]]:
     return _description(name), {field.name: _comment(field) for field in public_schema(name)}
 
 
-def _comment(field: "pyarrow.Field") -> str:
+def _comment(field: "pa.Field") -> str:
     metadata = field.metadata or {}
     text, unit = (metadata.get(key, b"").decode() for key in (b"description", b"unit"))
     return f"{text} [{unit}]" if unit else text

@@ -23,7 +23,6 @@ from ._store import Store
 from ._stored_bodies import entry
 
 if TYPE_CHECKING:
-    import pyarrow
     from deltalake import DeltaTable
 
 _DAY = timedelta(days=1)
@@ -41,13 +40,13 @@ _COLUMNS = (
 class _Units(NamedTuple):
     """The units of events of a month."""
 
-    units: "pyarrow.Array"
+    units: "pa.Array"
     """Names of the settled ones; of locations with the times of their session."""
-    is_unavailable: "pyarrow.Array"
+    is_unavailable: "pa.Array"
     """Whether each must not have a link: one that has is requested again."""
-    events: "pyarrow.Array"
+    events: "pa.Array"
     """Ids of events with units, settled or not."""
-    counts: "pyarrow.Array"
+    counts: "pa.Array"
     """Number of units of each event."""
 
 
@@ -61,7 +60,7 @@ class Settled:
         operations: Collection[str],
         window: timedelta,
         holes: Collection[str],
-        find_interrupted: "Callable[[str, pyarrow.Table], Collection[str]]",
+        find_interrupted: "Callable[[str, pa.Table], Collection[str]]",
     ) -> None:
         """`table`: the opened `coverage`. `holes`: ids of unreadable entries, which are read again.
 
@@ -75,14 +74,14 @@ class Settled:
         self._holes = holes
         self._session_operations = [name for name in SESSION_OPERATIONS if name in operations]
         self._game_operations = [name for name in GAME_OPERATIONS if name in operations]
-        self._entries: dict[str, pyarrow.Table] = {}
+        self._entries: dict[str, pa.Table] = {}
         """Settled entries of lists of each month, with their unit, body, team and end."""
         self._units: dict[str, _Units] = {}
-        self.event_ids: list[pyarrow.Array] = []
+        self.event_ids: list[pa.Array] = []
         """Ids of listed events that are settled."""
-        self.units: list[pyarrow.Array] = []
+        self.units: list[pa.Array] = []
         """Names of the units of listed entries that are settled."""
-        self.listings: list[tuple[pyarrow.Array, datetime]] = []
+        self.listings: list[tuple[pa.Array, datetime]] = []
         """Ids of events and names of games in the schedule, and when a list had them."""
 
     def forget_units(self) -> None:
@@ -145,7 +144,7 @@ class Settled:
         places = _places(texts, pa.chunked_array(self.event_ids, pa.string()))
         return {text for text, place in zip(texts, places, strict=True) if place is not None}
 
-    def _settled_events(self, entries: "pyarrow.Table", month: _Units, events: Sequence[Event]) -> set[str]:
+    def _settled_events(self, entries: "pa.Table", month: _Units, events: Sequence[Event]) -> set[str]:
         names = [_plan.of_event(event).name for event in events]
         units_by_event: dict[str, list[tuple[str, bool]]] = {}
         for event, row in zip(events, _find_rows(names, entries), strict=True):
@@ -210,7 +209,7 @@ class Settled:
         self._units[month] = self._units_among(rows, is_ok, self._entries[month])
         trim()
 
-    def _units_among(self, rows: "pyarrow.Table", is_ok: Any, entries: "pyarrow.Table") -> _Units:
+    def _units_among(self, rows: "pa.Table", is_ok: Any, entries: "pa.Table") -> _Units:
         """Return the units of events of a month; none is settled that a later request may still change."""
         operation, status, over_at = rows["operation"], rows["status"], _microseconds(rows["over_at"])
         age = pc.subtract(_microseconds(rows["planned_at"]), over_at)
@@ -238,7 +237,7 @@ def _times(session: Session) -> str:
     return "".join(" " if at is None else f" {round(at.timestamp() * 1e6)}" for at in times)
 
 
-def _with_times(rows: "pyarrow.Table") -> Any:
+def _with_times(rows: "pa.Table") -> Any:
     """Return the names of units, those of locations with the times of their session."""
     ends = [pc.coalesce(_microseconds(rows[name]).cast("string"), _text("")) for name in ("start", "end")]
     names = pc.binary_join_element_wise(rows["unit"], *ends, _text(" "))
@@ -273,7 +272,7 @@ def _is_same(body: bytes, row: Mapping[str, Any]) -> bool:
     return bool(row["body_id"] == body_id(body))
 
 
-def _texts(values: Iterable[str]) -> "pyarrow.Array":
+def _texts(values: Iterable[str]) -> "pa.Array":
     return _arrow.array(values, pa.string())
 
 
@@ -288,7 +287,7 @@ def _take(array: Any, places: Sequence[int | None]) -> list[Any]:
     return values
 
 
-def _find_rows(names: Sequence[str], rows: "pyarrow.Table") -> list[dict[str, Any] | None]:
+def _find_rows(names: Sequence[str], rows: "pa.Table") -> list[dict[str, Any] | None]:
     """Return the row of each unit, or `None`."""
     places = _places(names, rows["unit"])
     columns = {name: _take(rows[name], places) for name in rows.column_names}
@@ -395,15 +394,15 @@ class Ledger:
         partitions = [] if self._table is None else self._table.partitions()
         return {str(partition[MONTH]) for partition in partitions}
 
-    def _interrupted_in(self, month: str, rows: "pyarrow.Table | None" = None) -> set[str]:
+    def _interrupted_in(self, month: str, rows: "pa.Table | None" = None) -> set[str]:
         if month not in self._by_month:
             self._by_month[month] = interrupted_units(self._store, self.raw, self._table, [month], rows)
             self.interrupted_units |= self._by_month[month]
         return self._by_month[month]
 
     def _without_settled(
-        self, batches: "Iterable[pyarrow.RecordBatch]", unsettled_events: Collection[str]
-    ) -> "Iterator[pyarrow.RecordBatch]":
+        self, batches: "Iterable[pa.RecordBatch]", unsettled_events: Collection[str]
+    ) -> "Iterator[pa.RecordBatch]":
         if self._settled_entries is None:
             yield from batches
             return
@@ -417,7 +416,7 @@ class Ledger:
             is_settled = pc.or_(pc.is_in(rows["event_id"], events), pc.is_in(rows["unit"], units))
             yield rows.filter(pc.invert(is_settled))
 
-    def _add(self, batches: "Iterable[pyarrow.RecordBatch]") -> None:
+    def _add(self, batches: "Iterable[pa.RecordBatch]") -> None:
         for count, batch in enumerate(batches, 1):
             if batch.num_rows:
                 self.rows.update((row["unit"], row) for row in to_views(batch))

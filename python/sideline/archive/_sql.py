@@ -14,7 +14,6 @@ from ._store import Store
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow
 
 _LOCKED_SETTINGS = {
     "allow_community_extensions": False,
@@ -84,7 +83,7 @@ def scope_of(query: str) -> Scope:
 
 def select(
     store: Store, query: str, max_rows: int, timeout: float, memory_limit: str, *, positions: bool = True
-) -> "pyarrow.Table":
+) -> "pa.Table":
     """Return the rows of one `select`, in types of a `Table`. Nothing outside is read or written."""
     duckdb: Any = library("duckdb", "archive")
     try:
@@ -107,7 +106,7 @@ def select(
         timer = Thread(target=interrupt, daemon=True)
         timer.start()
         try:
-            rows: pyarrow.Table = _rows(connection, query, max_rows)
+            rows: pa.Table = _rows(connection, query, max_rows)
         except duckdb.InterruptException:
             raise QueryError(f"the query took longer than {timeout:g} s: select less, or raise timeout=") from None
         except duckdb.OutOfMemoryException:
@@ -153,13 +152,12 @@ def _rows(connection: Any, query: str, max_rows: int) -> Any:
     return rows.cast(_in_milliseconds(rows.schema), safe=False)
 
 
-def _in_milliseconds(schema: "pyarrow.Schema") -> "pyarrow.Schema":
+def _in_milliseconds(schema: "pa.Schema") -> "pa.Schema":
     """DuckDB's times of a zone are microseconds, those of a `Table` milliseconds."""
     fields = [
         field.with_type(pa.timestamp("ms", "UTC")) if pa.types.is_timestamp(field.type) else field for field in schema
     ]
-    schema_in_ms: pyarrow.Schema = pa.schema(fields)
-    return schema_in_ms
+    return pa.schema(fields)
 
 
 def _column(name: str, kind: Any) -> str:

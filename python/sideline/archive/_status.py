@@ -23,7 +23,6 @@ from ._tracking import signatures, stored_signatures
 
 if TYPE_CHECKING:
     import polars
-    import pyarrow
 
     from .._answers import Violations
 
@@ -98,7 +97,7 @@ def status(
     )
     rows_of_rules = _audit(store) if violations is None else _by_game(violations)
     signatures_of_rows = stored_signatures(store)
-    parts: list[pyarrow.Table] = [_to_arrow([])]
+    parts: list[pa.Table] = [_to_arrow([])]
     starts: list[datetime | None] = []
     unknown_teams = set(team_ids or ())
     if unknown_teams:
@@ -549,7 +548,7 @@ def _rules() -> Any:
     return audit.rules()
 
 
-def _to_arrow(rows: Sequence[Row]) -> "pyarrow.Table":
+def _to_arrow(rows: Sequence[Row]) -> "pa.Table":
     when, category = pa.timestamp("ms", "UTC"), pa.dictionary(pa.int32(), pa.string())
     columns = {
         "game_id": pa.string(),

@@ -2,13 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ._libraries import pa, pc
 from ._schemas import CHANGE, MONTH
-
-if TYPE_CHECKING:
-    import pyarrow
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -18,7 +14,7 @@ _MIN_TIME, _MAX_TIME = -62_135_596_800, 253_402_300_799
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
-def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
+def to_storage_types(table: "pa.Table") -> "pa.Table":
     """Convert to the types of Delta Lake: microseconds, no dictionaries, all columns nullable.
 
     Raises `ValueError` for a time or a column name that cannot be stored and read again.
@@ -39,7 +35,7 @@ def check_names(columns: Sequence[str]) -> None:
             raise ValueError(f"a column is named {name!r}, as one of the archive's own")
 
 
-def check_times(table: "pyarrow.Table") -> None:
+def check_times(table: "pa.Table") -> None:
     """Raise `ValueError` for a time that cannot be stored and read again."""
     for field in table.schema:
         if not pa.types.is_timestamp(field.type):
@@ -51,7 +47,7 @@ def check_times(table: "pyarrow.Table") -> None:
             raise ValueError(f"{field.name} has a time outside the years 1 to 9999")
 
 
-def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
+def _plain(kind: "pa.DataType") -> "pa.DataType":
     if pa.types.is_dictionary(kind):
         return kind.value_type
     return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind

@@ -38,7 +38,6 @@ from ._store_errors import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow
     from deltalake import DeltaTable
 
 _MAX_ATTEMPTS = 40
@@ -110,8 +109,8 @@ def has_one(column: Any, texts: Collection[str]) -> Any:
 
 
 def with_columns(
-    rows: "pyarrow.RecordBatch", names: Sequence[str], schema: "pyarrow.Schema", month: str | None
-) -> "pyarrow.RecordBatch":
+    rows: "pa.RecordBatch", names: Sequence[str], schema: "pa.Schema", month: str | None
+) -> "pa.RecordBatch":
     """Return rows of a file with these columns: `month` is in its path, and it may lack new columns."""
     present = set(rows.schema.names)
     lacks = {name: pa.nulls(rows.num_rows, schema.field(name).type) for name in names if name not in present}
@@ -261,7 +260,7 @@ class Store:
             check_files(self.root, name, table)
         return table
 
-    def open_or_create(self, name: str, schema: "pyarrow.Schema") -> "DeltaTable":
+    def open_or_create(self, name: str, schema: "pa.Schema") -> "DeltaTable":
         """Return the table; create it if it does not exist."""
         for attempt in range(_MAX_ATTEMPTS):
             if (table := self.reopen(name)) is not None:
@@ -305,8 +304,8 @@ class Store:
         months: Collection[str] | None = None,
         *,
         size: int = 8192,
-        schema: "pyarrow.Schema | None" = None,
-    ) -> "Iterator[pyarrow.RecordBatch]":
+        schema: "pa.Schema | None" = None,
+    ) -> "Iterator[pa.RecordBatch]":
         """Yield rows of an opened table, `size` in memory at a time: those of months, with one of the texts in a
         column. What cannot have them is not read: files of other months, files and row groups.
 
@@ -384,7 +383,7 @@ class Store:
         # A new dict: another thread may change the one before.
         self._objects = objects
 
-    def rows_of_file(self, table: "DeltaTable", file: Mapping[str, Any], columns: Sequence[str]) -> "pyarrow.Table":
+    def rows_of_file(self, table: "DeltaTable", file: Mapping[str, Any], columns: Sequence[str]) -> "pa.Table":
         """Return those of the columns that the file has."""
         with self.open_file(table, file) as stream:
             return parquet.ParquetFile(stream, pre_buffer=True).read(columns, use_threads=False)
@@ -408,9 +407,7 @@ class Store:
         fs: Any = library("pyarrow.fs", "archive")
         return fs.SubTreeFileSystem(f"{self.root}/{name_of(table)}", fs.LocalFileSystem())
 
-    def replace(
-        self, name: str, rows: "Callable[[], pyarrow.Table | pyarrow.RecordBatchReader]", predicate: str | None
-    ) -> None:
+    def replace(self, name: str, rows: "Callable[[], pa.Table | pa.RecordBatchReader]", predicate: str | None) -> None:
         """Replace the rows that match the predicate, or all, in one transaction, after those of other writers.
 
         `rows` is called again for each attempt, because a reader can be read once.

@@ -19,6 +19,7 @@ from ._discovery import Discovery
 from ._fetch import Fetched, Outcome, fetch, read
 from ._leases import PART_COUNT, Leases, leases
 from ._ledger import mark_listed, remove_holes, update_facts, update_holes
+from ._libraries import pa
 from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
 from ._listing import Event, Origin, fragment, moment
 from ._memory import trim
@@ -33,8 +34,6 @@ from ._stored_bodies import write_undecodable
 from ._writer import Context, version, write_outcomes
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from .._client import Client
 
 Row = Mapping[str, Any]
@@ -79,7 +78,7 @@ class Sync:
         self._stored_chunks = 0
         self.done: int = 0
         self.rows: int = 0
-        self._rows_of_units: list[pyarrow.Buffer] = []
+        self._rows_of_units: list[pa.Buffer] = []
         """The rows of `coverage` of the units that have ended, packed."""
         self.corrections: list[dict[str, Any]] = []
         self._report: Callable[[Iterable[Outcome]], None]
@@ -141,7 +140,7 @@ class Sync:
         if outcomes:
             self._rows_of_units.append(pack(rows_of(outcomes)))
 
-    def account(self) -> "pyarrow.Table":
+    def account(self) -> "pa.Table":
         """End the sync; return how each planned unit ended, and what else the archive lacks in the scope."""
         # Those of many seasons are as large as the account.
         del self._lists, self._owners

@@ -21,7 +21,6 @@ from ._store import Store, is_in
 from ._store_errors import check_last_commits
 
 if TYPE_CHECKING:
-    import pyarrow
     from deltalake import DeltaTable
 
 _MAX_THREADS = 2
@@ -77,7 +76,7 @@ class _NewRows:
     outcomes: Sequence[tuple[Outcome, str]]
     """Each with the month of its rows, in the order of the months."""
 
-    def decode(self) -> "Iterator[tuple[str, pyarrow.Table]]":
+    def decode(self) -> "Iterator[tuple[str, pa.Table]]":
         """Yield the rows of each month, a part at a time."""
         if self.name == "players":
             yield NO_MONTH, _rosters.history(self.store, [outcome.unit.name for outcome, _ in self.outcomes])
@@ -99,7 +98,7 @@ class _NewRows:
             elif tables := [*parts]:
                 yield month, _concat(tables)
 
-    def to_arrow(self) -> "pyarrow.Table | pyarrow.RecordBatchReader":
+    def to_arrow(self) -> "pa.Table | pa.RecordBatchReader":
         no_rows = in_month(_arrow.empty(stored_schema(self.name)), "")
         tables = (in_month(rows, month) for month, rows in self.decode())
         # Box scores have columns of their own, and rosters read the archive, which is impossible while it is written.
@@ -132,7 +131,7 @@ class _NewRows:
         return is_done
 
     @property
-    def schema(self) -> "pyarrow.Schema":
+    def schema(self) -> "pa.Schema":
         """The columns of the rows, with the stat codes of box scores, and their month."""
         schema = stored_schema(self.name)
         if self.name == "box_score":
@@ -141,12 +140,12 @@ class _NewRows:
         return in_month(_arrow.empty(schema), "").schema
 
 
-def _concat(tables: "Sequence[pyarrow.Table]") -> "pyarrow.Table":
+def _concat(tables: "Sequence[pa.Table]") -> "pa.Table":
     """Return tables together, each of which may have columns of its own."""
     return pa.concat_tables(tables, promote_options="default")
 
 
-def _with_codes(rows: "pyarrow.Table", columns: Sequence[str]) -> "pyarrow.Table":
+def _with_codes(rows: "pa.Table", columns: Sequence[str]) -> "pa.Table":
     """Return box scores with the columns of the table, of which they lack stat codes."""
     lacks = pa.nulls(rows.num_rows, pa.float64())
     names = {*rows.column_names}

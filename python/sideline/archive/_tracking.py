@@ -21,8 +21,6 @@ from ._storage_types import to_storage_types
 from ._store import Store, is_in, now
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from .._answers import Tracking
 
 Row = dict[str, Any]
@@ -70,7 +68,7 @@ def _tracking(store: Store, sessions: Sequence[str], *, with_players: bool = Fal
     return Tracking(locations, shots, stat_events, possessions, players, court="football" if is_football else None)
 
 
-def _rows_of(store: Store, name: str, sessions: Sequence[str]) -> "pyarrow.Table":
+def _rows_of(store: Store, name: str, sessions: Sequence[str]) -> "pa.Table":
     """Return the rows of sessions, from files of all months: a game may have moved since its rows were stored.
 
     pyarrow gives their memory back; the first use of polars would take 70 MB.
@@ -134,7 +132,7 @@ def update(store: Store) -> int:
 
 
 def _write(store: Store, sessions: Sequence[str], month: str, expected: Mapping[str, str]) -> None:
-    parts: dict[str, list[pyarrow.Table]] = {"tracking_loads": [], "tracking_defenders": []}
+    parts: dict[str, list[pa.Table]] = {"tracking_loads": [], "tracking_defenders": []}
     for session in sessions:
         positions = _tracking(store, [session])
         loads, defenders = positions.loads(by=("player_id", "period", "session_id")), positions.defenders()
@@ -153,7 +151,7 @@ def _write(store: Store, sessions: Sequence[str], month: str, expected: Mapping[
     _replace(store, "tracking_sources", _arrow.table(rows_of_sources, schema), sessions)
 
 
-def _replace(store: Store, name: str, rows: "pyarrow.Table | None", sessions: Collection[str]) -> None:
+def _replace(store: Store, name: str, rows: "pa.Table | None", sessions: Collection[str]) -> None:
     if rows is None:
         table = store.open(name)
         if table is None:
@@ -162,7 +160,7 @@ def _replace(store: Store, name: str, rows: "pyarrow.Table | None", sessions: Co
     store.replace(name, lambda: rows, is_in("session_id", sessions))
 
 
-def _schema(name: str) -> "pyarrow.Schema":
+def _schema(name: str) -> "pa.Schema":
     if name in internal_schemas():
         return internal_schemas()[name]
     return in_month(to_storage_types(_arrow.empty(public_schema(name))), NO_MONTH).schema

@@ -21,6 +21,7 @@ from . import _arrow, _commits, _corrections
 from ._body import Body
 from ._decode import decode_tables
 from ._fetch import Outcome
+from ._libraries import pa
 from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
 from ._plan import RESOURCES, TABLES, UNDATED_OPERATIONS, is_final, partition
 from ._raw import WITHDRAWN
@@ -31,7 +32,6 @@ from ._stored_bodies import entry, places_of, sequence_of, store_bodies, units_w
 from ._table_rows import write_rows
 
 if TYPE_CHECKING:
-    import pyarrow
     from deltalake import DeltaTable
 
 Row = dict[str, Any]
@@ -150,7 +150,7 @@ def _rows_of_units(store: Store, table: "DeltaTable", outcomes: Mapping[str, Out
 
 
 def _reserve(
-    store: Store, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str], *, is_contended: bool
+    store: Store, table: "DeltaTable", rows: "pa.Table", units: Collection[str], *, is_contended: bool
 ) -> bool:
     """Add the rows of reserved units; return whether nobody else changed the table `coverage` meanwhile."""
     before = table.version()
@@ -179,7 +179,7 @@ def _replace_coverage(
     return _commits.replace_units(store, table, new, units, months)
 
 
-def _reservation(outcomes: Sequence[Outcome], context: Context) -> "pyarrow.Table | None":
+def _reservation(outcomes: Sequence[Outcome], context: Context) -> "pa.Table | None":
     """Return the rows of `coverage` that reserve new units, so that a kill leaves no unaccounted rows."""
     rows: list[Row] = []
     for outcome in outcomes:
@@ -426,6 +426,6 @@ def coverage_row(outcome: Outcome) -> Row:
     }
 
 
-def rows_to_arrow(rows: Sequence[Mapping[str, Any]], name: str) -> "pyarrow.Table":
+def rows_to_arrow(rows: Sequence[Mapping[str, Any]], name: str) -> "pa.Table":
     """Return rows of one of the archive's own tables."""
     return _arrow.table(rows, internal_schemas()[name])
