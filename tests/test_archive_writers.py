@@ -176,6 +176,19 @@ def test_rows_of_another_writer_are_seen(stores: tuple[Store, Store]) -> None:
     assert set(read_ids()) == {"stats/a", "stats/b", "stats/c"}
 
 
+def test_objects_of_a_bucket_are_kept_up_to_a_bound(tmp_path: Path) -> None:
+    store = store_of(tmp_path)
+    mib = 1024 * 1024
+    store.keep_object("large", bytes(mib + 1))
+    assert store._objects == {}
+    for number in range(5):
+        store.keep_object(f"{number}", bytes(mib))
+    assert [*store._objects] == ["1", "2", "3", "4"]
+    store.settings = settings(max_kept_bytes=10)
+    store.keep_object("5", b"a body")
+    assert [*store._objects] == ["5"]
+
+
 def test_the_places_of_bodies_of_another_writer_are_seen(stores: tuple[Store, Store]) -> None:
     store, other_store = stores
     for number in range(1, 4):
