@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -115,6 +119,16 @@ def test_a_limit_is_named(query: str, limit: dict[str, Any], option: str, archiv
     with pytest.raises(sideline.QueryError, match=option):
         archive.sql(query, **limit)
     assert archive.sql("from range(10)", max_rows=10).num_rows == 10
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+@pytest.mark.timeout(60)
+def test_an_interrupted_query_raises_what_an_interrupt_raises(archive: sideline.Archive) -> None:
+    archive.sql("from range(10)")  # so that the query begins at once
+    threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        archive.sql("select count(*) from range(100000000000) a, range(1000) b")
+    assert archive.sql("from range(10)").num_rows == 10
 
 
 @pytest.mark.parametrize("query", ESCAPES)

@@ -1,6 +1,7 @@
 """Queries over an archive by DuckDB: locked ones for `Archive.sql`, and an open connection for people."""
 
-from threading import TIMEOUT_MAX, Event, Thread
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any
 
 from .._lazy import library
@@ -95,18 +96,8 @@ def select(
     with connection:
         for lock in _LOCKS:
             connection.execute(f"set {lock}")
-        end_of_query = Event()
-
-        def interrupt() -> None:
-            end_of_query.wait(min(timeout, TIMEOUT_MAX))
-            # An interrupt before the statement runs has no effect.
-            while not end_of_query.wait(0.01):
-                connection.interrupt()
-
-        timer = Thread(target=interrupt, daemon=True)
-        timer.start()
         try:
-            rows: pa.Table = _rows(connection, query, max_rows)
+            rows = _rows_in_time(connection, query, max_rows, timeout)
         except duckdb.InterruptException:
             raise QueryError(f"the query took longer than {timeout:g} s: select less, or raise timeout=") from None
         except duckdb.OutOfMemoryException:
@@ -122,12 +113,25 @@ def select(
             raise QueryError(str(error)) from None
         except duckdb.Error as error:
             raise QueryError(str(error)) from error
-        finally:
-            end_of_query.set()
-            timer.join()
         if any(name in query.lower() for name in missing_names):
             scope = read_scope(connection, query)
             warn_of_unrequested(store, [name for name in missing_names if name in scope])
+    return rows
+
+
+def _rows_in_time(connection: Any, query: str, max_rows: int, timeout: float) -> "pa.Table":
+    """Return the rows, or raise DuckDB's `InterruptException` after the timeout. In a thread, because DuckDB may not
+    look for Ctrl-C for minutes."""
+    with ThreadPoolExecutor(1) as executor:
+        future = executor.submit(_rows, connection, query, max_rows)
+        try:
+            wait([future], min(timeout, TIMEOUT_MAX))
+        finally:
+            # An interrupt before the statement runs has no effect.
+            while not future.done():
+                connection.interrupt()
+                wait([future], 0.01)
+        rows: pa.Table = future.result()
     return rows
 
 
