@@ -230,6 +230,15 @@ def test_the_command_tells_a_target_that_does_not_fit_from_a_wrong_option(
     assert len(errors) == 3 and all(line.startswith("sideline: ") for line in errors)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+@pytest.mark.timeout(60)
+def test_an_interrupt_during_a_statement_of_an_export_is_not_a_refusal(tmp_path: Path) -> None:
+    with open_target(Address(f"duckdb://{tmp_path}/season.duckdb")) as database:
+        threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            database.read("select count(*) from range(100000000000) a, range(1000) b")
+
+
 def differences_of_shots(archive: sideline.Archive, address: str) -> None:
     """Nothing was written by an export that was refused."""
     with open_target(Address(address)) as target:

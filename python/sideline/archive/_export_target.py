@@ -168,6 +168,9 @@ class Target:
             if not type(error).__module__.startswith("adbc_"):
                 raise
             failure = _line(self._scrub(str(error)))
+            # The driver manager cancels the statement that runs at a Ctrl-C.
+            if getattr(getattr(error, "status_code", None), "name", "") == "CANCELLED":
+                raise KeyboardInterrupt from None
         if failure is not None and self.kind == "duckdb" and _OUT_OF_MEMORY in failure:
             raise MemoryError(f"DuckDB has no memory for a statement of the export: {failure}")
         if failure is not None:
