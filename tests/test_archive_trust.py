@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -1144,6 +1145,17 @@ def test_a_folder_that_holds_no_archive_raises_and_is_named(tmp_path: Path, clie
     assert not folder.exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+@pytest.mark.parametrize("read", READS)
+def test_a_folder_that_cannot_be_read_is_not_taken_for_one_without_an_archive(tmp_path: Path, read: str) -> None:
+    # A link to itself stands for a folder of another user: root could read any.
+    folder = tmp_path / "unreadable"
+    folder.symlink_to(folder)
+    with pytest.raises(OSError, match=str(folder)) as error:
+        READS[read](sideline.Archive(folder))
+    assert error.value.errno == errno.ELOOP
+
+
 @pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize("table", [*TRUE, "raw", "coverage"])
 def test_a_lost_table_is_never_an_empty_one(archive: sideline.Archive, tmp_path: Path, table: str) -> None:
@@ -1337,6 +1349,12 @@ def test_an_archive_can_be_in_a_folder_of_any_usual_name(league: Service, client
 def test_a_folder_whose_name_delta_lake_takes_for_another_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match=r"^an archive cannot be in .*, because Delta Lake cannot write to a path with '.*': choose another folder$"):
         sideline.Archive(tmp_path / name)
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    # What a command gets of "\xe9t\xe9" where the locale is UTF-8, and of "été" where it has no letters but ASCII.
+    with pytest.raises(ValueError, match=r"^an archive cannot be in '.*\\udce9t\\udce9', because Delta Lake cannot write to a path with '\\udce9'"):
+        sideline.Archive(tmp_path / os.fsdecode(b"\xe9t\xe9"))
 
 
 def test_an_archive_of_nothing_reads_as_empty(archive: sideline.Archive) -> None:

@@ -48,8 +48,9 @@ MONTH_OF_FILE = f"partition.{MONTH}"
 
 _BUCKET_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
 
-_UNUSABLE_PATTERN = re.compile(r"[\x00-\x1f\x7f\[\]\\^|]|%[0-9A-Fa-f]{2}")
-"""What deltalake refuses in the path of a folder, ends the process for, or takes for another path."""
+_UNUSABLE_PATTERN = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
+"""What deltalake refuses in the path of a folder, ends the process for, or takes for another path. Bytes that are no
+text in the locale are surrogates."""
 
 _MAX_WHOLE_OBJECT = 1024 * 1024
 """Bytes of an object of a bucket that is read at once. Of a larger one its footer and columns are requested."""
@@ -206,13 +207,7 @@ class Store:
 
     def has(self, name: str) -> bool:
         """Return whether something is stored in a table."""
-        if not self.is_local:
-            return self.open(name) is not None
-        try:
-            is_stored: bool = deltalake.DeltaTable.is_deltatable(f"{self.root}/{name}")
-        except (deltalake.exceptions.DeltaError, OSError) as error:
-            raise translate_error(self.root, error) from None
-        return is_stored
+        return newest_version(self.root, name) >= 0 if self.is_local else self.open(name) is not None
 
     def keep(self, table: "DeltaTable | None") -> None:
         """Take back an opened table, if there is one, that the caller no longer uses, until `forget_files`."""

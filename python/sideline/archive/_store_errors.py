@@ -36,7 +36,7 @@ _CREDENTIALS_PATTERN = re.compile(
 )
 _DISK_FULL_PATTERN = re.compile(r"No space left on device|File too large|Disk quota exceeded|os error (?:28|27|122)\b")
 _REFUSED_PATTERN = re.compile(r"Could not create local directory.*?\bcode: (\d+)|\bos error (1|13|30)\b", re.DOTALL)
-"""A folder cannot be created, or may not be written."""
+"""A folder cannot be created, or may not be read or written."""
 _READERS = ("pyarrow", "polars", "deltalake", "_internal", "duckdb", "_duckdb", "pyo3_runtime")
 """The modules of exceptions of libraries that read Parquet."""
 _BATCH_SIZE = 1024
@@ -58,7 +58,7 @@ def translate_error(root: str, error: Exception) -> Exception:
         )
     if match := _REFUSED_PATTERN.search(text):
         number = int(match[1] or match[2])
-        return OSError(number, f"{root} cannot be written: {os.strerror(number)}")
+        return OSError(number, f"{root} cannot be accessed: {os.strerror(number)}")
     scheme = root.partition("://")[0] if "://" in root else ""
     names = _VARIABLES.get(_SCHEMES.get(scheme, scheme))
     if names is not None and _CREDENTIALS_PATTERN.search(text):
