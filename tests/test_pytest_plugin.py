@@ -159,6 +159,30 @@ def test_the_shared_simulator_outlives_those_of_marked_tests_and_loses_its_fault
     project.pytest(FIXTURE_TESTS, passed=3)
 
 
+OVERRIDE = """
+import pytest, sideline
+
+@pytest.fixture(scope="session")
+def sideline_simulator():
+    with sideline.Simulator(seed=1, teams=4, games=4) as service:
+        yield service
+
+@pytest.mark.sideline(strict=False)
+def test_a_fault_is_left(sideline_simulator):
+    sideline_simulator.faults.add("/v1/data/teams", status=404)
+
+def test_and_does_not_harm_the_next(sideline_client):
+    assert sideline_client.teams().table().num_rows == 4
+
+def test_a_fault_that_no_request_meets(sideline_simulator):
+    sideline_simulator.faults.add("*/shot", status=500)
+"""
+
+
+def test_a_simulator_of_the_project_s_own_loses_its_faults_and_fails_for_unused_ones_too(project: Project) -> None:
+    assert "no request met faults.add('*/shot', status=500)" in project.pytest(OVERRIDE, passed=2, failed=1)
+
+
 ASYNC = """
 import asyncio
 
@@ -236,7 +260,9 @@ def test_a_fault_that_no_request_met_fails_its_test_unless_it_says_otherwise(pro
 )
 def test_a_wrong_marker_is_an_error_that_names_it(project: Project, marker: str, message: str) -> None:
     source = f"import pytest\n@pytest.mark.sideline({marker})\ndef test_it(sideline_client): pass\n"
-    assert message in project.pytest(source, error=1)
+    text = project.pytest(source, error=1)
+    assert message in text
+    assert "ERROR collecting" not in text or "test_it: the marker sideline takes" in text
 
 
 def test_a_marker_that_would_have_no_effect_is_an_error(project: Project) -> None:

@@ -67,7 +67,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_call(item: pytest.Item) -> "Generator[None, Any, Any]":
     """Fail a test that added a fault which no request met: its path may be misspelt."""
     result = yield
-    unused = [fault for service in item.config.stash.get(_SERVICES, []) for fault in service.faults.unused]
+    unused = [fault for service in _services(item) for fault in service.faults.unused]
     if unused and _options(item).get("strict", True):
         pytest.fail(
             f"no request met {', '.join(f'faults.{fault}' for fault in unused)}; correct its path, or mark the test "
@@ -133,9 +133,20 @@ def sideline_async_client(sideline_simulator: "Simulator") -> "Iterator[AsyncCli
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Remove faults that a test left in the shared simulator."""
-    for service in item.config.stash.get(_SERVICES, []):
+    for service in _services(item):
         service.faults.clear()
         service.streams.clear()
+
+
+def _services(item: pytest.Item) -> "list[Simulator]":
+    """Return those that run, and that of the test where the project's own fixture takes the place of ours."""
+    services = [*item.config.stash.get(_SERVICES, [])]
+    service = getattr(item, "funcargs", {}).get("sideline_simulator")
+    if service is not None and service not in services:
+        from .simulator import Simulator
+
+        services += [service] if isinstance(service, Simulator) else []
+    return services
 
 
 def _marker_options(node: pytest.Item) -> dict[str, Any] | None:
@@ -153,7 +164,8 @@ def _options(node: pytest.Item) -> dict[str, Any]:
         unknown_options = [*map(repr, mark.args), *(name for name in mark.kwargs if name not in _OPTIONS)]
         if unknown_options:
             pytest.fail(
-                f"the marker sideline takes {', '.join(_OPTIONS)}, not {', '.join(unknown_options)}", pytrace=False
+                f"{node.name}: the marker sideline takes {', '.join(_OPTIONS)}, not {', '.join(unknown_options)}",
+                pytrace=False,
             )
         options |= mark.kwargs
     return options
