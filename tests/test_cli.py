@@ -341,3 +341,17 @@ def test_an_output_without_a_character_gets_its_escape(encoding: str, tmp_path: 
     assert output("verify", str(tmp_path)) == "\\u017dak \\ud83d\\ude00.txt: additional\n"
     checks = json.loads(output("doctor", "--json"))["checks"]
     assert f"{name} from SIDELINE_USERNAME" in [check["found"] for check in checks]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"), [(MemoryError("DuckDB has no memory for a statement"), "DuckDB has no memory for a statement"), (MemoryError(), "no memory")]
+)
+def test_a_command_without_memory_ends_with_1_and_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: MemoryError, text: str
+) -> None:
+    def verify(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("sideline.archive.verify", verify)
+    assert main(["verify", "season"]) == 1
+    assert capsys.readouterr().err == f"sideline: {text}\n"

@@ -54,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has what it wanted.
         discard(sys.stdout)
         return Exit.DONE
-    except (SidelineError, ModuleNotFoundError, OSError, OverflowError, ValueError) as error:
-        print_error(error)
+    except (SidelineError, MemoryError, ModuleNotFoundError, OSError, OverflowError, ValueError) as error:
+        print_error(str(error) or "no memory")
         # A library's own ValueError, such as that of a damaged file, is not about an argument.
         return Exit.USAGE if type(error) in (ValueError, OverflowError, InvalidRequest) else Exit.ERROR
     return status
