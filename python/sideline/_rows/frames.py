@@ -86,7 +86,9 @@ def _without_views(table: "pyarrow.Table") -> "pyarrow.Table":
             return pa.struct([field.with_type(plain(field.type)) for field in kind])
         return kind
 
-    return table.cast(pa.schema([field.with_type(plain(field.type)) for field in table.schema], table.schema.metadata))
+    schema = pa.schema([field.with_type(plain(field.type)) for field in table.schema], table.schema.metadata)
+    # A cast of a table without columns loses its rows.
+    return table if schema == table.schema else table.cast(schema)
 
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
