@@ -467,6 +467,16 @@ def test_a_game_that_moved_out_of_the_range_has_its_new_time(archive: sideline.A
     assert len(league.requests.all("schedule")) == 1
 
 
+@pytest.mark.parametrize("years", [-57, -37, 74, 7_000])
+def test_a_game_that_moved_to_a_time_that_no_range_may_have_is_no_hole(archive: sideline.Archive, league: Service, years: int) -> None:
+    span = span_with("games")
+    sync(archive, **span)
+    game = next(event for event in league.season.games if event.sessions)
+    assert league.change.move_game(game.id, timedelta(days=365.25 * years))
+    assert sync(archive, **span).complete
+    assert {"events", "shots"}.isdisjoint(untrue(archive, league, span["tables"]))
+
+
 NO_START, FAR_END = {"started_at": None}, {"ended_at": 4_102_444_800_000}
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 Request = tuple[Unit, Callable[[], Payload], str]
 """A unit, the call that requests it, and the key of the list in its body; without a key the body is an event."""
 
-_EARLIEST, _LATEST = (time.replace(tzinfo=UTC) for time in (datetime(1970, 1, 1), datetime.max))
+_FIRST_DAY, _LAST_DAY = datetime(1990, 1, 2, tzinfo=UTC), datetime(2100, 12, 30, tzinfo=UTC)
+"""Times of which a day before and after can be requested."""
 _DAY = timedelta(days=1)
 
 _BATCH_SIZE = 128
@@ -207,8 +208,13 @@ class Discovery:
             self.problems.append(replace(failures[game_id], unit=unit, is_absence=False))
 
     def _read_around(self, at: datetime, game_ids: Collection[str]) -> Outcome | None:
-        """Request the schedule around a time, and record these games of it; return the outcome if it failed."""
-        first, last = at - min(_DAY, at - _EARLIEST), at + min(_DAY, _LATEST - at)
+        """Request the schedule around a time, and record these games of it; return the outcome if it failed.
+
+        A time that no range may have is left out.
+        """
+        if not _FIRST_DAY <= at <= _LAST_DAY:
+            return None
+        first, last = at - _DAY, at + _DAY
         unit = Unit("schedule", "all", start=first, end=last)
         call = partial(self._client.schedule, first, last, timeout=self._timeout)
         for _, payload, elements in self._request([(unit, call, "games")]):
