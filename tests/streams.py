@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from peers import accepting
+
 import sideline
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -60,9 +62,8 @@ def then_hold(data: bytes) -> Connection:
 def server(scripts: Sequence[Callable[[Server], Connection] | Connection]) -> Iterator[Server]:
     listening = socket.create_server(("127.0.0.1", 0))
     service = Server(f"http://127.0.0.1:{listening.getsockname()[1]}")
-    open_now: list[socket.socket] = []
 
-    def serve(connection: socket.socket, script: Connection) -> None:
+    def serve(connection: socket.socket, number: int) -> None:
         data = b""
         with suppress(OSError), connection:
             while b"\r\n\r\n" not in data:
@@ -71,29 +72,7 @@ def server(scripts: Sequence[Callable[[Server], Connection] | Connection]) -> It
                     return
                 data += more
             service.requests.append(data)
-            script(connection)
+            scripts[min(number, len(scripts)) - 1](connection)
 
-    def accept() -> None:
-        count = 0
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            open_now.append(connection)
-            script = scripts[min(count, len(scripts) - 1)]
-            count += 1
-            threading.Thread(target=serve, args=(connection, script), daemon=True).start()
-
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
-    try:
+    with accepting(listening, serve):
         yield service
-    finally:
-        listening.shutdown(socket.SHUT_RDWR)
-        listening.close()
-        thread.join()
-        for connection in open_now:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-            connection.close()

@@ -56,7 +56,7 @@ class AsOf:
 
     @names_damage
     def to_arrow(self, name: ArchiveTable) -> "pa.Table":
-        """Return a table as it was at that time, as a `pa.Table`."""
+        """Return a table as it was at that time, as a `pyarrow.Table`."""
         return conform(self.scan(name).collect().to_arrow(), public_schema(name))
 
     def _changed_bodies(self, name: str) -> tuple[set[str], dict[str, int]]:

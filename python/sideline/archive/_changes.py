@@ -82,7 +82,7 @@ class ChangeStream:
 
     @names_damage
     def table(self) -> "pa.Table":
-        """Return all rows as one `pa.Table`."""
+        """Return all rows as one `pyarrow.Table`."""
         return pa.Table.from_batches(list(self), self.schema)
 
     def __repr__(self) -> str:
