@@ -2,7 +2,9 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["LazyModule", "library", "load_later", "open_door", "pa", "pc", "pl"]
 
 
 def open_door(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
@@ -68,6 +70,11 @@ class LazyModule:
         return getattr(library(self._name, self._extra), name)
 
 
-pa: Any = LazyModule("pyarrow", "arrow")
-pc: Any = LazyModule("pyarrow.compute", "arrow")
-pl: Any = LazyModule("polars", "polars")
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+    import pyarrow.compute as pc
+else:
+    pa = LazyModule("pyarrow", "arrow")
+    pc = LazyModule("pyarrow.compute", "arrow")
+    pl = LazyModule("polars", "polars")

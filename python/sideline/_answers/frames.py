@@ -1,18 +1,14 @@
 """Converts arguments to polars frames, and polars frames to a `Table`."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._client import table_from_arrow
 from .._core import Table
 from .._lazy import pa, pl
 from .._rows import with_plain_types
 
-if TYPE_CHECKING:
-    import polars
-    import pyarrow
 
-
-def frame_of(argument: str, source: object) -> "polars.DataFrame":
+def frame_of(argument: str, source: object) -> "pl.DataFrame":
     """Return an argument as a polars frame with plain types; of a payload its first table.
 
     A list of arguments is concatenated.
@@ -20,10 +16,7 @@ def frame_of(argument: str, source: object) -> "polars.DataFrame":
     if isinstance(source, list | tuple):
         if not source:
             raise ValueError(f"{argument} is an empty list")
-        complete_frame: polars.DataFrame = pl.concat(
-            [frame_of(argument, part) for part in source], how="diagonal_relaxed"
-        )
-        return complete_frame
+        return pl.concat([frame_of(argument, part) for part in source], how="diagonal_relaxed")
     if isinstance(names := getattr(source, "tables", None), list):
         if not names:
             raise ValueError(f"{argument} has no table, only a dict: pass one of stat events, shots or possessions")
@@ -36,25 +29,24 @@ def frame_of(argument: str, source: object) -> "polars.DataFrame":
     return with_plain_types(pl.DataFrame(source))
 
 
-def of_other_units(frame: "polars.DataFrame", known_rows: "polars.DataFrame") -> "polars.DataFrame":
+def of_other_units(frame: "pl.DataFrame", known_rows: "pl.DataFrame") -> "pl.DataFrame":
     """Return the rows of teams in sessions or games of which `known_rows` has none."""
 
-    def unit(rows: "polars.DataFrame") -> "polars.Expr":
+    def unit(rows: "pl.DataFrame") -> "pl.Expr":
         ids = [pl.col(name).cast(pl.String) for name in ("session_id", "game_id") if name in rows.columns]
         team = pl.col("team_id").cast(pl.Int64).cast(pl.String)
-        key: polars.Expr = pl.format("{} {}", pl.coalesce(*ids, pl.lit("")), team.fill_null(""))
-        return key
+        return pl.format("{} {}", pl.coalesce(*ids, pl.lit("")), team.fill_null(""))
 
     return frame.join(known_rows, left_on=unit(frame), right_on=unit(known_rows), how="anti", maintain_order="left")
 
 
-def arrow_of(frame: "polars.DataFrame") -> "pyarrow.Table":
+def arrow_of(frame: "pl.DataFrame") -> "pa.Table":
     """Return a frame as an Arrow table with the types of the tables of `sideline.SCHEMAS`."""
-    arrow: Any = pa.table(frame.to_arrow())
+    arrow = frame.to_arrow()
     return arrow.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in arrow.schema]))
 
 
-def table_of(name: str, frame: "polars.DataFrame") -> Table:
+def table_of(name: str, frame: "pl.DataFrame") -> Table:
     """Return a frame as a `Table` of this name."""
     return table_from_arrow(name, arrow_of(frame))
 
@@ -76,7 +68,7 @@ def _plain(kind: Any) -> Any:
     return pa.float64() if types.is_floating(kind) else kind
 
 
-def time_column(frame: "polars.DataFrame") -> str:
+def time_column(frame: "pl.DataFrame") -> str:
     """Return the name of the column with the times of plays."""
     names = ("occurred_at", "start_timestamp", "timestamp")
     for name in names:

@@ -5,14 +5,9 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 from .._core import Payload, Table
-from .._lazy import LazyModule
+from .._lazy import pl
 from ..batch import BaseBatch
 from .frames import table_of
-
-if TYPE_CHECKING:
-    import polars
-else:
-    polars = LazyModule("polars")
 
 
 class ArrowRows(Protocol):
@@ -35,13 +30,13 @@ class PandasRows(Protocol):
 
 
 if TYPE_CHECKING:
-    Source: TypeAlias = ArrowRows | PandasRows | Payload | BaseBatch | polars.LazyFrame | list[Any] | tuple[Any, ...]
+    Source: TypeAlias = ArrowRows | PandasRows | Payload | BaseBatch | pl.LazyFrame | list[Any] | tuple[Any, ...]
     """One argument of a function over tables: rows, or several of them in a list."""
 else:
     # To name its LazyFrame would import polars.
     Source = ArrowRows | PandasRows | Payload | BaseBatch | list | tuple
 
-Frame = TypeVar("Frame", bound="PandasRows | polars.DataFrame")
+Frame = TypeVar("Frame", bound="PandasRows | pl.DataFrame")
 P = ParamSpec("P")
 
 
@@ -52,15 +47,15 @@ class KeepsKind(Protocol[P]):
     def __call__(self, rows: Frame, /, *args: P.args, **options: P.kwargs) -> Frame: ...  # type: ignore[overload-overlap]
     @overload
     def __call__(  # type: ignore[overload-overlap]
-        self, rows: "polars.LazyFrame", /, *args: P.args, **options: P.kwargs
-    ) -> "polars.DataFrame": ...
+        self, rows: "pl.LazyFrame", /, *args: P.args, **options: P.kwargs
+    ) -> "pl.DataFrame": ...
     @overload
     def __call__(self, rows: Source, /, *args: P.args, **options: P.kwargs) -> Table: ...
     @overload
     def __call__(self, **options: Any) -> Any: ...
 
 
-def keeps_kind(function: "Callable[Concatenate[Source, P], polars.DataFrame]") -> KeepsKind[P]:
+def keeps_kind(function: "Callable[Concatenate[Source, P], pl.DataFrame]") -> KeepsKind[P]:
     """Make a function that returns a polars frame return the kind of its first argument."""
 
     first = function.__code__.co_varnames[0]
@@ -82,7 +77,7 @@ def grouping(by: str | Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys([by] if isinstance(by, str) else by) if name != "team_id"]
 
 
-def of_kind(source: object, name: str, frame: "polars.DataFrame") -> Any:
+def of_kind(source: object, name: str, frame: "pl.DataFrame") -> Any:
     """Return a polars frame in the kind of `source`; `name` is that of the `Table` otherwise."""
     return frame if kind_of(source) == "polars" else table_of_kind(source, table_of(name, frame))
 

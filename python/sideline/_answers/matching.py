@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from .._core import Table
 from .._lazy import pl
@@ -12,9 +12,6 @@ from .._rows import did_you_mean
 from .frames import frame_of
 from .kinds import Frame, Source, of_kind
 from .names import Name, grade, keys, parse
-
-if TYPE_CHECKING:
-    import polars
 
 MIN_CONFIDENCE = 0.9
 """The least confidence of a match. Below it, only candidates are listed."""
@@ -174,7 +171,7 @@ class _Columns:
     jersey: str | None
     birth_date: str | None
 
-    def check(self, rows: "polars.DataFrame") -> None:
+    def check(self, rows: "pl.DataFrame") -> None:
         arguments = {"team": self.team, "jersey": self.jersey, "birth_date": self.birth_date}
         for argument, column in (*(("name", name) for name in self.names), *arguments.items()):
             if column is not None and column not in rows.columns:
@@ -185,7 +182,7 @@ class _Columns:
         if not self.names:
             raise ValueError("name must be the column of other with the names, or a list of several")
 
-    def people(self, rows: "polars.DataFrame", *, are_team_ids: bool) -> list[_Person]:
+    def people(self, rows: "pl.DataFrame", *, are_team_ids: bool) -> list[_Person]:
         """Return the person of each row."""
         optional = (self.team, self.jersey, self.birth_date)
         return [
@@ -199,7 +196,7 @@ class _Columns:
         ]
 
 
-def _matches(decisions: Sequence[_Decision], ids: Sequence[Any], kind: Any) -> "polars.DataFrame":
+def _matches(decisions: Sequence[_Decision], ids: Sequence[Any], kind: Any) -> "pl.DataFrame":
     """Return the decision for each row, with `ids` of the players."""
     columns = {
         "player_id": [None if player is None else ids[player] for player, *_ in decisions],
@@ -208,11 +205,10 @@ def _matches(decisions: Sequence[_Decision], ids: Sequence[Any], kind: Any) -> "
         "candidates": [[ids[player] for player in candidates] for *_, candidates in decisions],
     }
     schema = {"player_id": kind, "method": pl.String, "confidence": pl.Float64, "candidates": pl.List(kind)}
-    frame: polars.DataFrame = pl.DataFrame(columns, schema)
-    return frame
+    return pl.DataFrame(columns, schema)
 
 
-def _unmatched_players(decisions: Sequence[_Decision], ids: Sequence[Any], kind: Any) -> "polars.DataFrame":
+def _unmatched_players(decisions: Sequence[_Decision], ids: Sequence[Any], kind: Any) -> "pl.DataFrame":
     """Return the id and method of each player without a row."""
     taken_players = {player for player, *_ in decisions if player is not None}
     listed_players = {
@@ -221,8 +217,7 @@ def _unmatched_players(decisions: Sequence[_Decision], ids: Sequence[Any], kind:
     left = [player for player in range(len(ids)) if player not in taken_players]
     methods = ["ambiguous" if player in listed_players else "unmatched" for player in left]
     columns = {"player_id": [ids[player] for player in left], "method": methods}
-    frame: polars.DataFrame = pl.DataFrame(columns, {"player_id": kind, "method": pl.String})
-    return frame
+    return pl.DataFrame(columns, {"player_id": kind, "method": pl.String})
 
 
 def _decide(people: Sequence[_Person], others: Sequence[_Person]) -> list[_Decision]:
@@ -347,11 +342,10 @@ def _is_unclear(values: set[object], other: set[object]) -> bool:
     return not values & other and any(name in longer or longer in name for name in names for longer in other_names)
 
 
-def _players(players: object) -> "polars.DataFrame":
+def _players(players: object) -> "pl.DataFrame":
     """Return the players, with `team_name` if the same responses have it."""
     if isinstance(players, list | tuple) and players:
-        complete_frame: polars.DataFrame = pl.concat([_players(part) for part in players], how="diagonal_relaxed")
-        return complete_frame
+        return pl.concat([_players(part) for part in players], how="diagonal_relaxed")
     if "players" in (tables := getattr(players, "tables", None) or ()):
         frame = frame_of("players", players.table("players"))  # type: ignore[attr-defined]
         if "team" in tables:
@@ -365,7 +359,7 @@ def _players(players: object) -> "polars.DataFrame":
 
 
 def _people(
-    known_players: "polars.DataFrame", birth_date: str | None, *, are_team_ids: bool, needs_team: bool
+    known_players: "pl.DataFrame", birth_date: str | None, *, are_team_ids: bool, needs_team: bool
 ) -> tuple[list[Any], list[_Person]]:
     columns = set(known_players.columns)
     if not columns & {"last_name", "display_name", "name"}:
@@ -402,7 +396,7 @@ def _values(value: object, read: Any) -> set[object]:
     return set() if parsed_value is None else {parsed_value}
 
 
-def _are_ids(column: "polars.Series") -> bool:
+def _are_ids(column: "pl.Series") -> bool:
     texts = [str(value) for value in column.drop_nulls().to_list()]
     return bool(texts) and all(text.isascii() and text.removesuffix(".0").isdigit() for text in texts)
 

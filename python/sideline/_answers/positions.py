@@ -4,17 +4,13 @@ import mmap
 from collections.abc import Iterator
 from math import inf
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from .._client import Duration, as_seconds, table_from_arrow
 from .._core import Table
 from .._lazy import pa, pl
 from .frames import arrow_of, frame_of, time_column
 from .kinds import Frame, Source, table_of_kind
-
-if TYPE_CHECKING:
-    import polars
-    import pyarrow
 
 _MAX_BYTES_IN_MEMORY = 2**22
 """A larger result is written to a temporary file."""
@@ -85,7 +81,7 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
     return table_of_kind(rows, table_from_arrow("moments", _join_parts(parts)))
 
 
-def _windows(rows: Source, before: float, after: float, *, normalize: bool) -> "polars.DataFrame":
+def _windows(rows: Source, before: float, after: float, *, normalize: bool) -> "pl.DataFrame":
     """Return session and time of each row, with start and end of the time around it and the turn of the court."""
     frame = frame_of("rows", rows)
     time = time_column(frame)
@@ -95,7 +91,7 @@ def _windows(rows: Source, before: float, after: float, *, normalize: bool) -> "
         raise ValueError(f"rows has no column {' and '.join(missing)}{reason}")
     _check_session_ids("rows", frame.schema["session_id"])
     at = pl.col(time).dt.epoch("ms")
-    windows: polars.DataFrame = (
+    return (
         frame.with_row_index("row")
         .select(
             pl.col("row").cast(pl.Int32),
@@ -109,16 +105,15 @@ def _windows(rows: Source, before: float, after: float, *, normalize: bool) -> "
         )
         .drop_nulls(["session_id", "at"])
     )
-    return windows
 
 
-def _check_session_ids(argument: str, kind: "polars.DataType") -> None:
+def _check_session_ids(argument: str, kind: "pl.DataType") -> None:
     """Raise for ids that are no texts, which would equal none of the other table."""
     if not isinstance(kind, pl.String | pl.Categorical | pl.Enum | pl.Null):
         raise ValueError(f"{argument}: the column session_id is of type {kind}; it must have texts")
 
 
-def _join_parts(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":
+def _join_parts(parts: "Iterator[pa.Table]") -> "pa.Table":
     """Concatenate tables, one after another, in memory or in a temporary file that is mapped into it.
 
     The file has no name, and its space is free again when the result is.
@@ -137,9 +132,9 @@ def _join_parts(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":
         return pa.ipc.open_stream(pa.py_buffer(memory_map)).read_all()
 
 
-def _locations(source: object) -> "polars.LazyFrame":
+def _locations(source: object) -> "pl.LazyFrame":
     """Return the needed columns of the locations, with equal types."""
-    lazy: Any = source if isinstance(source, pl.LazyFrame) else frame_of("locations", source).lazy()
+    lazy = source if isinstance(source, pl.LazyFrame) else frame_of("locations", source).lazy()
     frame_schema = lazy.collect_schema()
     if missing := [name for name in _REQUIRED_COLUMNS if name not in frame_schema]:
         raise ValueError(f"locations has no column {' and '.join(missing)}; it has {', '.join(frame_schema)}")
@@ -153,13 +148,10 @@ def _locations(source: object) -> "polars.LazyFrame":
     columns = [
         pl.col(name) if name in frame_schema else pl.lit(None, kind).alias(name) for name, kind in optional.items()
     ]
-    needed_frame: polars.LazyFrame = lazy.select(*_REQUIRED_COLUMNS, *columns)
-    return needed_frame
+    return lazy.select(*_REQUIRED_COLUMNS, *columns)
 
 
-def _around(
-    windows: "polars.DataFrame", locations: "polars.LazyFrame", *, is_lazy: bool
-) -> "Iterator[polars.DataFrame]":
+def _around(windows: "pl.DataFrame", locations: "pl.LazyFrame", *, is_lazy: bool) -> "Iterator[pl.DataFrame]":
     """Yield each session's windows with the positions in them, by row and time."""
     empty_frame = locations.clear().collect()
     by_session = {} if is_lazy else locations.collect().partition_by("session_id", as_dict=True)
@@ -168,8 +160,8 @@ def _around(
             time_type: Any = empty_frame.schema["t"]
             # Times are the same instants in each zone; without one they are in UTC.
             kind = pl.Datetime("ms", time_type.time_zone)
-            ends = (pl.lit(end).cast(kind) for end in (near["start"].min(), near["end"].max()))
-            within = locations.filter(pl.col("session_id") == session, pl.col("t").is_between(*ends))
+            start, end = (pl.lit(time).cast(kind) for time in (near["start"].min(), near["end"].max()))
+            within = locations.filter(pl.col("session_id") == session, pl.col("t").is_between(start, end))
             found_rows = within.collect(engine="streaming")
         else:
             found_rows = by_session.get((session,), empty_frame)
@@ -178,7 +170,7 @@ def _around(
         yield _in_windows(windows, empty_frame)
 
 
-def _in_windows(windows: "polars.DataFrame", positions: "polars.DataFrame") -> "polars.DataFrame":
+def _in_windows(windows: "pl.DataFrame", positions: "pl.DataFrame") -> "pl.DataFrame":
     """Return each window of a session with the positions in it, in the order of the windows and of time."""
     positions = positions.drop("session_id").with_columns(pl.col("t").dt.epoch("ms"))
     order = positions.select(pl.arg_sort_by("t", maintain_order=True)).to_series()
@@ -187,5 +179,4 @@ def _in_windows(windows: "polars.DataFrame", positions: "polars.DataFrame") -> "
     last = times.search_sorted(windows["end"], side="right")
     ranges = windows.select("row", "session_id", "at", "turn", place=pl.int_ranges(first, last))
     places = ranges.explode("place").drop_nulls("place")
-    frames: polars.DataFrame = pl.concat([places.drop("place"), positions[order[places["place"]]]], how="horizontal")
-    return frames
+    return pl.concat([places.drop("place"), positions[order[places["place"]]]], how="horizontal")

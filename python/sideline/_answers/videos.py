@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from xml.etree import ElementTree
 
 from .._client import Duration, as_seconds
@@ -17,9 +17,6 @@ from .._lazy import pl
 from .._rows import replaced_file, replaced_path
 from .frames import arrow_of, frame_of, time_column
 from .kinds import Source
-
-if TYPE_CHECKING:
-    import polars
 
 NO_VIDEO, OUTSIDE, NO_TIME, OVERLAPPING = "no video", "outside the video", "no time", "overlapping"
 """Values of `reason`. Only a row with "overlapping" has a clip."""
@@ -325,7 +322,7 @@ def _seconds(time: Any) -> float:
     return float(time) / 1000
 
 
-def _labeller(frame: "polars.DataFrame") -> Callable[[Mapping[str, Any]], str]:
+def _labeller(frame: "pl.DataFrame") -> Callable[[Mapping[str, Any]], str]:
     """Return the function that makes a row's label from the columns that the frame has."""
     columns = set(frame.columns)
     if "label" in columns:

@@ -4,9 +4,9 @@ import io
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .._lazy import library
+from .._lazy import library, pl
 from .._rows import SCHEMAS, did_you_mean
 from ..archive import (
     ANSWERS,
@@ -21,9 +21,6 @@ from ..archive import (
 from .names import Named, find_id
 from .replies import NOT_SERVED, Result, Row
 from .verdicts import Verdicts
-
-if TYPE_CHECKING:
-    import polars
 
 MAX_ROWS = 200
 """Rows of an answer, but of a query with a larger limit."""
@@ -142,7 +139,7 @@ class ArchivedSeason:
         rows = [{"section": section, "name": name, "value": value} for section, name, value in facts]
         return _first(rows, dict.fromkeys(row["table"] for row in self._verdicts.rows()))
 
-    def _scan(self, name: Any) -> "polars.LazyFrame":
+    def _scan(self, name: Any) -> "pl.LazyFrame":
         return self._archive.scan(name)
 
     def _rows(self, name: str, *columns: str) -> list[Row]:
@@ -164,8 +161,7 @@ class ArchivedSeason:
         if game not in ids:
             raise ValueError(f"the archive has no game {game!r}{did_you_mean(game, ids)}; the tool games lists them")
 
-    def _plays(self, name: str, game: str | None, player: int | str | None) -> "polars.DataFrame":
-        pl: Any = library("polars", "archive")
+    def _plays(self, name: str, game: str | None, player: int | str | None) -> "pl.DataFrame":
         frame = self._scan(name).filter(pl.col("game_id").is_not_null())
         if game is not None:
             self._check_game(game)
@@ -230,7 +226,7 @@ def _first(rows: Sequence[Row], scope: Mapping[str, Sequence[str] | None], pictu
     return Result(rows[:MAX_ROWS], scope, max(0, len(rows) - MAX_ROWS), picture)
 
 
-def _picture(shots: "polars.DataFrame", teams: Named) -> bytes:
+def _picture(shots: "pl.DataFrame", teams: Named) -> bytes:
     """Return a shot chart as PNG."""
     from ..plot import shot_chart
 

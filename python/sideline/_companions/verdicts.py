@@ -7,7 +7,7 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from .._lazy import library
+from .._lazy import pl
 from ..archive import RESOURCES, SEVERITY, Archive
 from .replies import Judgement
 
@@ -84,7 +84,6 @@ class Verdicts:
 
     def _read_games_ahead(self) -> set[str]:
         """Return the games that had not begun at the time by which the last sync planned."""
-        pl: Any = library("polars", "archive")
         planned_at = pl.scan_delta(self._archive.delta("coverage")).select(pl.max("planned_at")).collect().item()
         games = self._archive.scan("games").select("game_id", "tipoff_at").collect().to_dicts()
         return {

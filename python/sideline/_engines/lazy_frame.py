@@ -14,15 +14,13 @@ from .plan import Plan, PlanUnit
 from .planner import Selection, make_plan
 
 if TYPE_CHECKING:
-    import polars
-
     from .._client import Client
 
 _KEYS = {"session_id", "game_id"}
 """The keys in a unit's address. A body may have rows of a team that its event does not list."""
 
 
-def scan(client: "Client", selection: Selection) -> "polars.LazyFrame":
+def scan(client: "Client", selection: Selection) -> "pl.LazyFrame":
     """Return the table of a selection lazily; its plan is made at the first rows, once for each frame."""
     if selection.table == "box_score":
         raise ValueError(
@@ -33,7 +31,7 @@ def scan(client: "Client", selection: Selection) -> "polars.LazyFrame":
     try:
         from polars.io.plugins import register_io_source
 
-        types: polars.Schema = pl.Schema(SCHEMAS[selection.table])
+        types = pl.Schema(SCHEMAS[selection.table])
     except (ImportError, TypeError, ValueError):
         raise ImportError(f"scan requires polars 1.32 or later, not {version}: update polars") from None
     return register_io_source(_Source(client, selection, types), schema=types, is_pure=False)
@@ -42,7 +40,7 @@ def scan(client: "Client", selection: Selection) -> "polars.LazyFrame":
 class _Source:
     """The function that polars calls for rows."""
 
-    def __init__(self, client: "Client", selection: Selection, types: "polars.Schema") -> None:
+    def __init__(self, client: "Client", selection: Selection, types: "pl.Schema") -> None:
         self._client, self._selection, self._types = client, selection, types
         self._complete_plan: Plan | None = None
         self._one_plans = Lock()
@@ -50,10 +48,10 @@ class _Source:
     def __call__(
         self,
         with_columns: list[str] | None,
-        predicate: "polars.Expr | None",
+        predicate: "pl.Expr | None",
         n_rows: int | None,
         batch_size: int | None,  # noqa: ARG002
-    ) -> "Iterator[polars.DataFrame]":
+    ) -> "Iterator[pl.DataFrame]":
         columns = list(self._types) if with_columns is None else list(with_columns)
         if n_rows == 0:
             yield pl.DataFrame(schema={name: self._types[name] for name in columns})
@@ -90,7 +88,7 @@ class _Source:
             return self._complete_plan
 
 
-def _may_hold(unit: PlanUnit, key_terms: "Sequence[polars.Expr]") -> bool:
+def _may_hold(unit: PlanUnit, key_terms: "Sequence[pl.Expr]") -> bool:
     """Return whether a row of the unit may match the terms, by evaluating the terms on the keys that are known."""
     keys_of_unit: dict[str, str | None] = {} if unit.session_id is None else {"session_id": unit.session_id}
     if unit.event_id is not None:
@@ -106,6 +104,6 @@ def _may_hold(unit: PlanUnit, key_terms: "Sequence[polars.Expr]") -> bool:
     return bool(keys.height)
 
 
-def _terms_of_keys(predicate: "polars.Expr") -> "list[polars.Expr]":
+def _terms_of_keys(predicate: "pl.Expr") -> "list[pl.Expr]":
     """Return the terms of an AND that use only keys."""
     return [term for term in terms(predicate) if _KEYS.issuperset(term.meta.root_names()) and term.meta.root_names()]

@@ -16,8 +16,6 @@ from ..batch import Batch, Unit
 from ..errors import AuthenticationError, IncompleteBatch
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from .._client import Client
     from .plan import Plan, PlanUnit
 
@@ -147,7 +145,7 @@ def raise_holes(plan: "Plan", outcomes: Sequence[Outcome]) -> None:
 def tables(plan: "Plan", client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[Table]:
     """Yield the rows of each unit. Raises `IncompleteBatch` if one is missing."""
     units = planned_units(plan)
-    before: pyarrow.Table | None = None
+    before: pa.Table | None = None
     for part in outcomes(plan, client, sizes):
         raise_holes(plan, part)
         for outcome in part:
@@ -166,15 +164,14 @@ def tables(plan: "Plan", client: "Client | None" = None, sizes: Iterator[int] | 
                 before = None
 
 
-def _exclude(rows: "pyarrow.Table", before: "pyarrow.Table") -> "pyarrow.Table":
+def _exclude(rows: "pa.Table", before: "pa.Table") -> "pa.Table":
     """Return the rows of a window that the window before it does not have, as `client.locations` merges them."""
     before = before.filter(pc.is_in(before["t"], rows["t"]))
     keys = {tuple(key.values()) for key in before.to_pylist() if key["t"] is not None}
     places = pc.indices_nonzero(pc.is_in(rows["t"], before["t"]))
     candidates = zip(places.to_pylist(), rows.take(places).select(_LOCATION_KEYS).to_pylist(), strict=True)
     duplicate_places = pa.array([place for place, key in candidates if tuple(key.values()) in keys], pa.int64())
-    new: pyarrow.Table = rows.filter(pc.invert(pc.is_in(pa.array(range(rows.num_rows), pa.int64()), duplicate_places)))
-    return new
+    return rows.filter(pc.invert(pc.is_in(pa.array(range(rows.num_rows), pa.int64()), duplicate_places)))
 
 
 def rows_of_unit(payload: Payload, name: TableName, columns: Sequence[str] | None, until: int | None) -> Table:
@@ -204,7 +201,7 @@ def read(plan: "Plan", client: "Client | None") -> Table:
     return _batch_table(shape, payloads, plan.table, plan.columns)
 
 
-def batches(plan: "Plan", client: "Client | None") -> "Iterator[pyarrow.RecordBatch]":
+def batches(plan: "Plan", client: "Client | None") -> "Iterator[pa.RecordBatch]":
     """Yield the rows as record batches of the plan's schema."""
     if plan.table == "box_score" and plan.columns is None:
         raise ValueError(
@@ -214,14 +211,14 @@ def batches(plan: "Plan", client: "Client | None") -> "Iterator[pyarrow.RecordBa
     return (batch for table in tables(plan, client) for batch in table.to_arrow().to_batches())
 
 
-def bodies_schema() -> "pyarrow.Schema":
+def bodies_schema() -> "pa.Schema":
     """Return the schema of `Part.bodies`."""
     from .._rows import SCHEMAS
 
     return pa.schema([*SCHEMAS["coverage"].to_arrow(), pa.field("has_next", pa.bool_()), pa.field("body", pa.binary())])
 
 
-def body_tables(plan: "Plan", client: "Client | None") -> "Iterator[pyarrow.Table]":
+def body_tables(plan: "Plan", client: "Client | None") -> "Iterator[pa.Table]":
     """Yield coverage and bodies, a few units at a time. A missing unit is a row."""
     for part in outcomes(plan, client):
         table = _coverage_table([_row(outcome) for outcome in part]).to_arrow()

@@ -15,8 +15,6 @@ from .files import replaced_file, replaced_path
 
 if TYPE_CHECKING:
     import pandas
-    import polars
-    import pyarrow
 
     from .._core import Schema, Table
 
@@ -25,17 +23,17 @@ _POLARS_TIMES_MS = (-8_334_601_228_800_000, 8_210_266_876_799_999)
 """The milliseconds that polars can show: it ends the print of a frame with any other, by a panic."""
 
 
-def to_arrow(table: "Table") -> "pyarrow.Table":
+def to_arrow(table: "Table") -> "pa.Table":
     # `pyarrow.table` would import pandas, to see whether the table is a frame of it.
     return pa.RecordBatchReader.from_stream(table).read_all()
 
 
-def schema_to_arrow(schema: "Schema") -> "pyarrow.Schema":
+def schema_to_arrow(schema: "Schema") -> "pa.Schema":
     return pa.schema(schema)
 
 
-def to_polars(table: "Table") -> "polars.DataFrame":
-    frame: polars.DataFrame = pl.DataFrame(table)
+def to_polars(table: "Table") -> "pl.DataFrame":
+    frame = pl.DataFrame(table)
     times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
     unusual_names = [name for name in times if not frame[name].to_physical().is_between(*_POLARS_TIMES_MS).all()]
     if not unusual_names:
@@ -70,9 +68,8 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
     return pandas.DataFrame(columns, index=pandas.RangeIndex(arrow.num_rows))
 
 
-def _without_views(table: "pyarrow.Table") -> "pyarrow.Table":
+def _without_views(table: "pa.Table") -> "pa.Table":
     """Return a table without views, which polars exports: pyarrow cannot convert them in lists and dictionaries."""
-    pa: Any = library("pyarrow", "arrow")
 
     def plain(kind: Any) -> Any:
         types = pa.types
@@ -167,7 +164,7 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, Decimal) else value
 
 
-def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]) -> "dict[str, polars.DataFrame]":
+def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]) -> "dict[str, pl.DataFrame]":
     """Return the tables in a caller's argument as polars frames, with categories as strings.
 
     `tables` maps names to the columns that each must have. The argument is a payload, a batch, a `Table`, a polars
@@ -216,18 +213,19 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
     return {fits[0]: _plain(argument, frame)}
 
 
-def with_plain_types(frame: "polars.DataFrame") -> "polars.DataFrame":
+def with_plain_types(frame: "pl.DataFrame") -> "pl.DataFrame":
     """Return a frame with categories as strings, and null for NaN, which pandas writes for a missing value."""
     return frame.with_columns(
         pl.col(pl.Categorical, pl.Enum).cast(pl.String), pl.col(pl.Float32, pl.Float64).fill_nan(None)
     )
 
 
-def _plain(argument: str, frame: "polars.DataFrame") -> "polars.DataFrame":
+def _plain(argument: str, frame: "pl.DataFrame") -> "pl.DataFrame":
     """Return a frame whose ids, flags and clocks have the types of the service's tables, which joins and sums need."""
     ids = pl.List(pl.Int64)
-    kinds = {"team_id": pl.Int64, "player_id": pl.Int64, "possession": pl.Int32, "is_team_total": pl.Boolean}
-    kinds |= {"player_ids": ids, "opposing_player_ids": ids, "details": pl.List(pl.String), "is_3point": pl.Boolean}
+    kinds: dict[str, Any] = {"team_id": pl.Int64, "player_id": pl.Int64, "possession": pl.Int32}
+    kinds |= {"is_team_total": pl.Boolean, "player_ids": ids, "opposing_player_ids": ids}
+    kinds |= {"details": pl.List(pl.String), "is_3point": pl.Boolean}
     kinds |= dict.fromkeys(("start_game_clock_s", "end_game_clock_s"), pl.Float64)
     frame = with_plain_types(frame).with_columns(pl.col(pl.Decimal).cast(pl.Float64))
     for name in (name for name in kinds if name in frame.schema):
@@ -240,7 +238,7 @@ def _plain(argument: str, frame: "polars.DataFrame") -> "polars.DataFrame":
     return frame
 
 
-def _exact_cast(values: "polars.Series", kind: Any) -> "polars.Series":
+def _exact_cast(values: "pl.Series", kind: Any) -> "pl.Series":
     """Cast a column; raises if an id has a fraction, which a cast cuts off."""
     typed_values = values.cast(kind)
     if kind.is_integer() and values.dtype.is_float() and (typed_values != values).any():
@@ -248,7 +246,7 @@ def _exact_cast(values: "polars.Series", kind: Any) -> "polars.Series":
     return typed_values
 
 
-def terms(predicate: "polars.Expr") -> "list[polars.Expr]":
+def terms(predicate: "pl.Expr") -> "list[pl.Expr]":
     """Return the terms of an AND."""
     # The text and JSON of an expression have no fixed form, so it is rebuilt from its parts and compared.
     inputs = predicate.meta.pop()

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from .._client import ArchiveTable
 from ._decode import decode_tables
@@ -12,9 +11,6 @@ from ._read import bodies, check_bodies, check_name, conform, names_damage, scan
 from ._rosters import history
 from ._schemas import public_schema
 from ._store import Store
-
-if TYPE_CHECKING:
-    import polars
 
 
 class AsOf:
@@ -26,7 +22,7 @@ class AsOf:
         """Data stored up to this time is visible."""
 
     @names_damage
-    def scan(self, name: ArchiveTable) -> "polars.LazyFrame":
+    def scan(self, name: ArchiveTable) -> "pl.LazyFrame":
         """Return a table as it was at that time, as a polars LazyFrame.
 
         Rows that changed since are decoded from the stored bodies; the others are read from the table.
@@ -48,11 +44,8 @@ class AsOf:
         unchanged_rows = frame.filter(
             ~pl.col(key).is_in(pl.Series(list(changed_ids)).cast(frame.collect_schema()[key]).implode())
         )
-        parts = [pl.from_arrow(rows).lazy() for rows in self._decode_bodies(name, sequences)]
-        complete_frame: polars.LazyFrame = pl.concat(
-            [unchanged_rows, *(with_public_types(part, name) for part in parts)], how="diagonal"
-        )
-        return complete_frame
+        parts = [pl.DataFrame(rows).lazy() for rows in self._decode_bodies(name, sequences)]
+        return pl.concat([unchanged_rows, *(with_public_types(part, name) for part in parts)], how="diagonal")
 
     @names_damage
     def to_arrow(self, name: ArchiveTable) -> "pa.Table":

@@ -10,8 +10,6 @@ from ._schemas import MONTH
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    import polars
-
     from .._answers import Violations
     from ._store import Store
 
@@ -90,12 +88,11 @@ class Auditor:
 
     def _tables_of(
         self, events: list[str], months: list[str], operations: "Collection[str]"
-    ) -> "dict[str, polars.DataFrame]":
+    ) -> "dict[str, pl.DataFrame]":
 
-        def of(name: str, key: str, ids: list[str]) -> "polars.DataFrame":
+        def of(name: str, key: str, ids: list[str]) -> "pl.DataFrame":
             frame = with_public_types(self._frames[name].filter(pl.col(MONTH).is_in(months)), name)
-            rows: polars.DataFrame = frame.filter(pl.col(key).is_in(ids)).collect()
-            return rows
+            return frame.filter(pl.col(key).is_in(ids)).collect()
 
         tables = {name: of(name, "event_id", events) for name in ("events", "sessions")}
         sessions = tables["sessions"]["session_id"].to_list()
@@ -115,37 +112,34 @@ def _game_tables(operations: "Collection[str]") -> list[str]:
     return ["play_by_play"] if "play_by_play" in operations else []
 
 
-def _units(store: "Store") -> "polars.DataFrame":
+def _units(store: "Store") -> "pl.DataFrame":
     """Return what rules need of `coverage`. The id of an event is also that of its own unit."""
     columns = ("operation", "game_id", "session_id", "status", "unit", "final", "event_id")
     key = pl.col("unit").str.strip_prefix(pl.col("operation") + "/")
     is_event = pl.col("operation").is_in(("game", "team_events", "schedule"))
-    units: polars.DataFrame = columns_of(store, "coverage", columns).with_columns(
+    return columns_of(store, "coverage", columns).with_columns(
         event_id=pl.when(is_event).then(key).otherwise("event_id")
     )
-    return units
 
 
-def _months(store: "Store", units: "polars.DataFrame") -> "polars.DataFrame":
+def _months(store: "Store", units: "pl.DataFrame") -> "pl.DataFrame":
     """Return the months of the rows of each event. Rows of an event that moved may be in the month that it had."""
     stored_in = columns_of(store, "raw", ("unit", MONTH)).unique()
     by_event = stored_in.join(units.select("unit", "event_id"), on="unit").group_by("event_id")
-    months: polars.DataFrame = by_event.agg(months=pl.col(MONTH).unique().sort())
-    return months
+    return by_event.agg(months=pl.col(MONTH).unique().sort())
 
 
-def _orphans(frame: "polars.LazyFrame", sessions: "polars.DataFrame") -> "polars.DataFrame":
+def _orphans(frame: "pl.LazyFrame", sessions: "pl.DataFrame") -> "pl.DataFrame":
     """Return the rows of sessions that no event lists."""
     session_ids = sessions["session_id"].unique().implode()
     is_orphan = pl.col("session_id").is_not_null() & ~pl.col("session_id").is_in(session_ids)
-    orphans: polars.DataFrame = frame.filter(is_orphan).collect(engine="streaming")
-    return orphans
+    return frame.filter(is_orphan).collect(engine="streaming")
 
 
-def _rosters(store: "Store") -> "dict[str, polars.DataFrame]":
+def _rosters(store: "Store") -> "dict[str, pl.DataFrame]":
     """Return the sport of each team, and its players."""
     return {"team": scan(store, "teams").collect(), "players": scan(store, "players").collect()}
 
 
-def _plain(frames: "dict[str, polars.DataFrame]") -> "dict[str, polars.DataFrame]":
+def _plain(frames: "dict[str, pl.DataFrame]") -> "dict[str, pl.DataFrame]":
     return {name: with_plain_types(frame) for name, frame in frames.items()}

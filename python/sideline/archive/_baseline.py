@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from ._libraries import pl
 from ._life import COMPLETE
@@ -11,9 +10,6 @@ from ._raw import UNDECODABLE
 from ._read import columns_of
 from ._schemas import MONTH
 from ._store import Store
-
-if TYPE_CHECKING:
-    import polars
 
 _MIN_BODIES = 3
 """Bodies needed to learn the usual delay of an operation."""
@@ -38,12 +34,12 @@ class Baseline:
     """The operations of which a sync stored a unit, by the clock of the sync."""
 
 
-def ledger(store: Store) -> "polars.DataFrame":
+def ledger(store: Store) -> "pl.DataFrame":
     """Return the columns of `coverage` that `learn` needs, and those that tell where the rows of a game are."""
     return columns_of(store, "coverage", _COLUMNS)
 
 
-def learn(store: Store, units: "polars.DataFrame") -> Baseline:
+def learn(store: Store, units: "pl.DataFrame") -> Baseline:
     """Return what is usual, from the rows of `ledger` and the times of the stored bodies."""
     bodies = columns_of(store, "raw", ("unit", "status", "served_at", "stored_at"))
     first_stored = (

@@ -10,8 +10,6 @@ from ._read import columns_of, conform, scan
 from ._schemas import public_schema
 
 if TYPE_CHECKING:
-    import polars
-
     from .._client import Sport
     from .._core import Table
     from . import Archive
@@ -119,16 +117,16 @@ def _result(lines: list[dict[str, Any]], game: dict[str, Any]) -> dict[str, Any]
     return {"points": {side: points.get(game[f"{side}_team_id"]) for side in ("home", "away")}, "leaders": leaders}
 
 
-def _names(archive: "Archive", of_night: Any) -> "polars.DataFrame":
+def _names(archive: "Archive", of_night: Any) -> "pl.DataFrame":
     """Return the name of each player: that of a roster, or else of a box score of the night."""
     of_player = (pl.col("player_id"), pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True))
     rosters = scan(store_of(archive), "players").select(*of_player)
     lines = scan(store_of(archive), "box_score").filter(of_night, ~pl.col("is_team_total")).select(*of_player)
-    names: polars.DataFrame = pl.concat([rosters.collect(), lines.collect()]).rename({"first_name": "player"})
+    names = pl.concat([rosters.collect(), lines.collect()]).rename({"first_name": "player"})
     return names.filter(pl.col("player") != "").unique("player_id", keep="first", maintain_order=True)
 
 
-def _loads(loads: "polars.DataFrame", names: "polars.DataFrame") -> list[dict[str, Any]]:
+def _loads(loads: "pl.DataFrame", names: "pl.DataFrame") -> list[dict[str, Any]]:
     # Of the whole night of the player's team: a period without a row of the player is unseen.
     loads = loads.with_columns(period_min=pl.col("tracked_min").max().over("session_id", "period"))
     nights = loads.unique(["session_id", "period", "team_id"]).group_by("team_id").agg(night_min=pl.sum("period_min"))
@@ -146,7 +144,7 @@ def _loads(loads: "polars.DataFrame", names: "polars.DataFrame") -> list[dict[st
     return rows
 
 
-def _shots(shots: "polars.DataFrame") -> list[dict[str, Any]]:
+def _shots(shots: "pl.DataFrame") -> list[dict[str, Any]]:
     value = pl.col("is_make").cast(pl.Float64) * pl.when("is_3point").then(1.5).otherwise(1.0)
     shots = shots.with_columns(pl.col("openness").cast(pl.String), value=value)
     known_share = shots.group_by("team_id").agg(known_share=pl.col("openness").is_not_null().mean())

@@ -13,8 +13,6 @@ from ._storage_options import Options
 from ._store import Store
 
 if TYPE_CHECKING:
-    import polars
-
     from .._client import TableName
 
 
@@ -28,7 +26,7 @@ class PartScope:
     start: Any = None
     end: Any = None
 
-    def predicate(self) -> "polars.Expr | None":
+    def predicate(self) -> "pl.Expr | None":
         """Return the games or sessions as a term that narrows what is brought up to date."""
         ids = {"session_id": self.session_ids, "game_id": self.game_ids}
         terms = [pl.col(name).is_in(list(values)) for name, values in ids.items() if values is not None]

@@ -1,13 +1,9 @@
 """Rows of an archive with pseudonyms."""
 
 import json
-from typing import TYPE_CHECKING
 
 from .._companions import Pseudonyms
 from ._libraries import pa, pl
-
-if TYPE_CHECKING:
-    import polars
 
 
 def replace_rows(rows: "pa.Table", pseudonyms: Pseudonyms) -> "pa.Table":
@@ -45,12 +41,12 @@ def _corrected(pseudonyms: Pseudonyms, field: str, value: str | None) -> str | N
     return pseudonyms.value_as_text(field, value)
 
 
-def replace_frame(frame: "polars.LazyFrame", pseudonyms: Pseudonyms) -> "polars.LazyFrame":
+def replace_frame(frame: "pl.LazyFrame", pseudonyms: Pseudonyms) -> "pl.LazyFrame":
     """Return a frame with pseudonyms, replaced a batch at a time."""
 
-    def replace_batch(batch: "polars.DataFrame") -> "polars.DataFrame":
-        columns = pl.from_arrow(replace_rows(batch.to_arrow(), pseudonyms)).get_columns()
+    def replace_batch(batch: "pl.DataFrame") -> "pl.DataFrame":
+        columns = pl.DataFrame(replace_rows(batch.to_arrow(), pseudonyms)).get_columns()
         # By their order: polars takes a name such as `*`, which a stat code may be, for a pattern.
-        return pl.DataFrame([column.cast(kind) for column, kind in zip(columns, batch.dtypes, strict=True)])  # type: ignore[no-any-return]
+        return pl.DataFrame([column.cast(kind) for column, kind in zip(columns, batch.dtypes, strict=True)])
 
     return frame.map_batches(replace_batch, streamable=True)

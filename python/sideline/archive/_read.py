@@ -17,7 +17,6 @@ from ._store import Store, name_of
 from ._store_errors import check_last_commits, find_damage, is_from_a_reader, recorded_versions, remedy
 
 if TYPE_CHECKING:
-    import polars
     from deltalake import DeltaTable
 
 _BATCH_SIZE = 64
@@ -157,25 +156,23 @@ def warn_of_unrequested(store: Store, names: Collection[str]) -> None:
             warnings.warn(text, stacklevel=stack_level())
 
 
-def scan(store: Store, name: str, *, warn: bool = False) -> "polars.LazyFrame":
+def scan(store: Store, name: str, *, warn: bool = False) -> "pl.LazyFrame":
     """Return a table lazily; a table that is not stored has its columns and no rows."""
     return with_public_types(stored_rows(store, name, warn=warn), name)
 
 
-def stored_rows(store: Store, name: str, *, warn: bool = False) -> "polars.LazyFrame":
+def stored_rows(store: Store, name: str, *, warn: bool = False) -> "pl.LazyFrame":
     """Return a table lazily, in storage types; tables of rows of bodies have the column `MONTH`."""
     table = open_table(store, name)
     if table is None:
         if warn:
             warn_of_unrequested(store, [name])
-        empty: polars.LazyFrame = pl.from_arrow(public_schema(name).empty_table()).lazy()
+        empty = pl.DataFrame(public_schema(name).empty_table()).lazy()
         return empty.with_columns(pl.lit(None, pl.String).alias(MONTH))
     if name == "coverage":
-        rows: polars.LazyFrame = pl.from_arrow(coverage_table(store, table)).lazy()
-        return rows
+        return pl.DataFrame(coverage_table(store, table)).lazy()
     # polars itself takes a folder `season=2027` above the table for a partition.
-    frame: polars.LazyFrame = pl.scan_delta(table, use_pyarrow="=" in store.root)
-    return frame
+    return pl.scan_delta(table, use_pyarrow="=" in store.root)
 
 
 def last_listed(store: Store) -> "dict[str, datetime]":
@@ -230,12 +227,12 @@ def batches(store: Store, table: "DeltaTable") -> "Iterator[pa.Table]":
         yield conform(pa.Table.from_batches([batch]), target).select(target.names)
 
 
-def with_public_types(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame":
+def with_public_types(frame: "pl.LazyFrame", name: str) -> "pl.LazyFrame":
     """Convert to the public columns and types. Columns stored by another version follow at the end.
 
     The archive's own tables have only the public columns.
     """
-    target = pl.from_arrow(public_schema(name).empty_table()).schema
+    target = pl.DataFrame(public_schema(name).empty_table()).schema
     schema = frame.collect_schema()
     columns = [
         (pl.col(column) if column in schema else pl.lit(None)).cast(kind).alias(column)
@@ -245,9 +242,9 @@ def with_public_types(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame
     return frame.select(*columns, by_name(names))
 
 
-def by_name(names: Iterable[str]) -> "polars.Expr":
+def by_name(names: Iterable[str]) -> "pl.Expr":
     """Return these columns. polars would take a name such as `*` or `^a$`, which a stat code may be, for a pattern."""
-    selection: polars.Expr = library("polars.selectors", "archive").by_name(*names)
+    selection: pl.Expr = library("polars.selectors", "archive").by_name(*names)
     return selection
 
 
@@ -314,15 +311,14 @@ def unit_of_body(row: Mapping[str, Any]) -> Unit:
     return Unit(row["operation"], row["id"], row["team_id"], row["game_id"], row["session_id"])
 
 
-def columns_of(store: Store, name: str, columns: "tuple[str, ...]") -> "polars.DataFrame":
+def columns_of(store: Store, name: str, columns: "tuple[str, ...]") -> "pl.DataFrame":
     """Return columns of a table of the archive's own."""
     table = store.open_checked(name)
     if table is None and name == "raw":
         check_missing(store, [name])
-    empty = pl.from_arrow(_arrow.empty(internal_schemas()[name]).select(columns))
+    empty = pl.DataFrame(_arrow.empty(internal_schemas()[name]).select(columns))
     batches = [] if table is None else store.select(table, columns)
-    frame: polars.DataFrame = pl.concat([empty, *map(pl.from_arrow, batches)])
-    return frame
+    return pl.concat([empty, *map(pl.DataFrame, batches)])
 
 
 def coverage(

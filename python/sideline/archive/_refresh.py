@@ -21,8 +21,6 @@ from ._schemas import public_schema
 from ._store import Store, now
 
 if TYPE_CHECKING:
-    import polars
-
     from .._client import Time
 
 _MARGIN = timedelta(days=1)
@@ -83,18 +81,18 @@ class _Due(NamedTuple):
     at: datetime
 
 
-def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]) -> "polars.LazyFrame":
+def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]) -> "pl.LazyFrame":
     """Return a table lazily. `sync` is called at each collection whose rows may be missing or older than allowed."""
     if not refreshable([_read.check_name(name)]):
         raise ValueError(f"{name} cannot be refreshed: it is the archive's own; scan it without refresh=")
-    public = pl.from_arrow(public_schema(name).empty_table()).schema
+    public = pl.DataFrame(public_schema(name).empty_table()).schema
     from polars.io.plugins import register_io_source
 
     types = _read.scan(store, name).collect_schema() if store.has(name) else public
 
     def rows(
-        columns: list[str] | None, predicate: "polars.Expr | None", limit: int | None, _: int | None
-    ) -> "Iterator[polars.DataFrame]":
+        columns: list[str] | None, predicate: "pl.Expr | None", limit: int | None, _: int | None
+    ) -> "Iterator[pl.DataFrame]":
         bring_up_to_date(store, [name], predicate, refresh, sync)
         frame = _read.scan(store, name)
         if new := [column for column in frame.collect_schema() if column not in types]:
@@ -148,7 +146,7 @@ def lock_file(file: BinaryIO) -> None:
 
 
 def bring_up_to_date(
-    store: Store, names: Sequence[str], predicate: "polars.Expr | None", refresh: Refresh, sync: Callable[[Need], None]
+    store: Store, names: Sequence[str], predicate: "pl.Expr | None", refresh: Refresh, sync: Callable[[Need], None]
 ) -> None:
     """Sync what rows of the tables may match the predicate, unless all of it was read recently enough."""
     operations = sorted(_plan.operations(names))
@@ -161,7 +159,7 @@ def bring_up_to_date(
             _read_due(store, names, operations, due, sync)
 
 
-def _due(store: Store, operations: Collection[str], predicate: "polars.Expr | None", refresh: Refresh) -> _Due | None:
+def _due(store: Store, operations: Collection[str], predicate: "pl.Expr | None", refresh: Refresh) -> _Due | None:
     """Return what a query needs that was not read recently enough, or has a hole; `None` if it needs no sync."""
     at = now()
     fresh_after = at - refresh.max_age
@@ -267,7 +265,7 @@ def _bounds(start: Any, end: Any) -> tuple[float, float]:
     return -inf if start is None else _epoch_ms("start", start), inf if end is None else _epoch_ms("end", end)
 
 
-def ids_of(predicate: "polars.Expr") -> set[str] | None:
+def ids_of(predicate: "pl.Expr") -> set[str] | None:
     """Return the ids of games or sessions of which alone rows can match; `None` if the predicate names none."""
     for term in terms(predicate):
         names = set(term.meta.root_names())
@@ -276,7 +274,7 @@ def ids_of(predicate: "polars.Expr") -> set[str] | None:
     return None
 
 
-def _ids(term: "polars.Expr") -> set[str] | None:
+def _ids(term: "pl.Expr") -> set[str] | None:
     inputs = term.meta.pop()
     if len(inputs) != 2:
         return None
@@ -293,17 +291,17 @@ def _ids(term: "polars.Expr") -> set[str] | None:
     return left | right if is_or and left is not None and right is not None else None
 
 
-def dates(predicate: "polars.Expr") -> tuple[datetime | None, datetime | None]:
+def dates(predicate: "pl.Expr") -> tuple[datetime | None, datetime | None]:
     """Return the range of a predicate's comparisons of times with a value, a day wider, or nothing."""
     first, last = _times(predicate)
     return (None, None) if first is None else (first - _MARGIN, None if last is None else last + _MARGIN)
 
 
-def _times(predicate: "polars.Expr") -> tuple[datetime | None, datetime | None]:
+def _times(predicate: "pl.Expr") -> tuple[datetime | None, datetime | None]:
     """Return the range in which all times are that match; `None` for an end that is open."""
     inputs = predicate.meta.pop()
 
-    def is_one_of(*forms: "polars.Expr") -> bool:
+    def is_one_of(*forms: "pl.Expr") -> bool:
         return any(form.meta.eq(predicate) for form in forms)
 
     for column, value in (inputs, inputs[::-1]) if len(inputs) == 2 else ():
@@ -328,7 +326,7 @@ def _times(predicate: "polars.Expr") -> tuple[datetime | None, datetime | None]:
     return None, None
 
 
-def _time(column: "polars.Expr", value: "polars.Expr") -> datetime | None:
+def _time(column: "pl.Expr", value: "pl.Expr") -> datetime | None:
     """Return the time with which a column, or its date, is compared; `None` for any other comparison."""
     names = column.meta.root_names()
     if len(names) != 1 or value.meta.root_names():

@@ -22,8 +22,6 @@ from ._store import Store
 from ._tracking import signatures, stored_signatures
 
 if TYPE_CHECKING:
-    import polars
-
     from .._answers import Violations
 
 Row = dict[str, Any]
@@ -162,7 +160,7 @@ def _violations(violations: Iterable[Row]) -> list[Row]:
     return [dict(zip(columns, key, strict=True)) | rules[key[0]] for key in sorted(keys, key=repr)]
 
 
-def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Game], list[Row]]]:
+def _parts(store: Store, ledger: "pl.DataFrame") -> Iterator[tuple[list[_Game], list[Row]]]:
     """Yield some games at a time, with the rows of `coverage` of their units and of lists."""
     last_times = _read.last_listed(store)
     table = store.open_checked("coverage")

@@ -1,12 +1,7 @@
 """Rules about places and line-ups: shots are on the court, and as far from the hoop as their value says."""
 
-from typing import TYPE_CHECKING
-
 from ..._lazy import pl
 from .tables import ROUNDING_TOLERANCE, Rows, Tables, at, number, owner, violation
-
-if TYPE_CHECKING:
-    import polars
 
 FRAME_TOLERANCE_MM = 1
 """Both frames are rounded to whole millimetres."""
@@ -65,7 +60,7 @@ def shot_frames_agree(tables: Tables) -> Rows:
         yield violation("shot_frames_agree", row, message, chart, point)
 
 
-def _with_chart(shots: "polars.DataFrame") -> "polars.DataFrame":
+def _with_chart(shots: "pl.DataFrame") -> "pl.DataFrame":
     """Add `chart_x` and `chart_y`, the shooter's offset from the hoop computed from the positions on the court."""
     side = pl.col("hoop_y").sign()
     return shots.with_columns(
@@ -74,25 +69,22 @@ def _with_chart(shots: "polars.DataFrame") -> "polars.DataFrame":
     )
 
 
-def _frames_agree() -> "polars.Expr":
+def _frames_agree() -> "pl.Expr":
     off = pl.max_horizontal((pl.col(f"chart_{axis}") - pl.col(f"hoop_player_{axis}")).abs() for axis in "xy")
-    agree: polars.Expr = (off <= FRAME_TOLERANCE_MM + ROUNDING_TOLERANCE).fill_null(True)
-    return agree
+    return (off <= FRAME_TOLERANCE_MM + ROUNDING_TOLERANCE).fill_null(True)
 
 
-def _is_on_court() -> "polars.Expr":
+def _is_on_court() -> "pl.Expr":
     """Return whether a shooter is near the court, whose length the shot's own hoop gives; true if anything is null."""
     hoop = pl.col("hoop_y").abs()
     length, width = hoop + HOOP_TO_BASELINE_MM + MAX_OFF_COURT_MM, HALF_WIDTH_MM + MAX_OFF_COURT_MM
     near = (pl.col("player_y").abs() <= length).fill_null(True) & (pl.col("player_x").abs() <= width).fill_null(True)
-    is_near: polars.Expr = near | ~_has_hoop()
-    return is_near
+    return near | ~_has_hoop()
 
 
-def _has_hoop() -> "polars.Expr":
+def _has_hoop() -> "pl.Expr":
     """Return whether the hoop is at a possible place: half a court from the centre, whatever the court's size."""
-    is_plausible: polars.Expr = pl.col("hoop_y").abs().is_between(5000, 20_000).fill_null(False)
-    return is_plausible
+    return pl.col("hoop_y").abs().is_between(5000, 20_000).fill_null(False)
 
 
 def shots_on_court(tables: Tables) -> Rows:
@@ -115,7 +107,7 @@ def shot_values_match_distance(tables: Tables) -> Rows:
         yield violation("shot_values_match_distance", row, message, expected, shot)
 
 
-def _distances(tables: Tables) -> "polars.DataFrame":
+def _distances(tables: Tables) -> "pl.DataFrame":
     """Yield threes from inside every line in use and twos from beyond, by the distances of the service."""
     columns = ["scope", "team_id", "player_id", "is_3point"]
     parts = []
@@ -137,7 +129,7 @@ def _distances(tables: Tables) -> "polars.DataFrame":
         events = events.with_columns(is_3point=pl.col("stat") == "FGA3")
         parts.append(events.select(*columns, table=pl.lit("the stat event"), at="occurred_at", distance=distance))
     # A whole court away is off the court, which `shots_on_court` reports.
-    distances: polars.DataFrame = pl.concat(parts, how="vertical_relaxed").filter(pl.col("distance") <= 40_000)
+    distances = pl.concat(parts, how="vertical_relaxed").filter(pl.col("distance") <= 40_000)
     three, distance = pl.col("is_3point"), pl.col("distance")
     inside = three & (distance < NEAREST_LINE_MM - LINE_TOLERANCE_MM)
     return distances.filter(inside | (~three & (distance > FARTHEST_LINE_MM + LINE_TOLERANCE_MM)))

@@ -1,12 +1,7 @@
 """Rules about what exists: sessions, rows and players that one table has and another lacks."""
 
-from typing import TYPE_CHECKING
-
 from ..._lazy import pl
 from .tables import REGULAR_SESSIONS, SESSION_TABLES, Rows, Tables, moment, violation
-
-if TYPE_CHECKING:
-    import polars
 
 MIN_SESSION_WITH_ROWS_S = 300
 """Short sessions may be empty; a longer session of a game has rows."""
@@ -21,7 +16,7 @@ _OPERATIONS = {"stats": "stats", "stat_events": "stats_details", "possessions": 
 _EXPLAINED_STATUSES = ("forbidden", "unavailable", "failed", "withdrawn")
 
 
-def _of_sessions(tables: Tables) -> "polars.DataFrame":
+def _of_sessions(tables: Tables) -> "pl.DataFrame":
     """Return the sessions with rows, with the names of their tables and the earliest time in them."""
     times = {"stat_events": "occurred_at", "possessions": "start_timestamp", "shots": "occurred_at"}
     kind = pl.Datetime("ms", "UTC")
@@ -33,8 +28,7 @@ def _of_sessions(tables: Tables) -> "polars.DataFrame":
             parts.append(
                 rows.agg(game_id=pl.col("game_id").first(), at=when.cast(kind)).with_columns(table=pl.lit(name))
             )
-    rows_seen: polars.DataFrame = pl.concat(parts, how="vertical_relaxed")
-    return rows_seen
+    return pl.concat(parts, how="vertical_relaxed")
 
 
 def sessions_are_listed(tables: Tables) -> Rows:
@@ -49,7 +43,7 @@ def sessions_are_listed(tables: Tables) -> Rows:
         )
 
 
-def _unlisted_sessions(tables: Tables) -> "polars.DataFrame":
+def _unlisted_sessions(tables: Tables) -> "pl.DataFrame":
     rows = _of_sessions(tables).join(tables.sessions.select("session_id"), on="session_id", how="anti")
     withdrawn = _withdrawn(tables)
     if withdrawn is not None:
@@ -77,15 +71,14 @@ def sessions_have_rows(tables: Tables) -> Rows:
         yield violation("sessions_have_rows", row, message, f"rows in {' or '.join(names)}", None)
 
 
-def _explained_sessions(tables: Tables) -> "polars.DataFrame":
+def _explained_sessions(tables: Tables) -> "pl.DataFrame":
     """Return sessions whose coverage explains why there are no rows, and those without a requested unit."""
     units = tables["coverage"].filter(pl.col("operation").is_in(list(_OPERATIONS.values())))
     explained_sessions = units.filter(pl.col("status").is_in(_EXPLAINED_STATUSES)).select("session_id")
     never = tables.sessions.join(units, on="session_id", how="anti")
     requested_events = tables.sessions.join(units, on="session_id", how="semi").select("event_id").unique()
     never = never.join(requested_events, on="event_id", how="anti").select("session_id")
-    explained_rows: polars.DataFrame = pl.concat([explained_sessions, never]).unique()
-    return explained_rows
+    return pl.concat([explained_sessions, never]).unique()
 
 
 def games_have_all_sessions(tables: Tables) -> Rows:
@@ -174,7 +167,7 @@ def withdrawn_sessions_have_no_rows(tables: Tables) -> Rows:
         yield violation("withdrawn_sessions_have_no_rows", row, message, "no rows", table_names)
 
 
-def _withdrawn(tables: Tables) -> "polars.DataFrame | None":
+def _withdrawn(tables: Tables) -> "pl.DataFrame | None":
     """Return the tables of sessions that the service has withdrawn."""
     if "coverage" not in tables:
         return None

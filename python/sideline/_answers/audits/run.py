@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._lazy import pl
 from ..._rows import did_you_mean, tables_of
@@ -12,9 +12,6 @@ from .catalogue import CHECKS, RULES, Rule
 from .positions import THRESHOLDS
 from .tables import COLUMNS, Tables
 from .violations import RuleRun, Violations, table_of
-
-if TYPE_CHECKING:
-    import polars
 
 
 class Audit:
@@ -89,7 +86,7 @@ class Audit:
             "locations": locations,
         }
         sources = {name: source for name, source in arguments.items() if source is not None}
-        frames: dict[str, polars.DataFrame] = {}
+        frames: dict[str, pl.DataFrame] = {}
         for argument, source in sources.items():
             frames |= _rosters(source) if argument == "players" else tables_of(argument, source, COLUMNS[argument])
         if not frames:
@@ -115,7 +112,7 @@ audit: Audit = Audit()
 
 
 def check_rules(
-    frames: "Mapping[str, polars.DataFrame]",
+    frames: "Mapping[str, pl.DataFrame]",
     *,
     served_at: datetime | None = None,
     is_one_session: bool = False,
@@ -175,7 +172,7 @@ def _served_at(source: object) -> datetime | None:
         return None
 
 
-def _is_one_session(sources: Mapping[str, object], frames: "Mapping[str, polars.DataFrame]") -> bool:
+def _is_one_session(sources: Mapping[str, object], frames: "Mapping[str, pl.DataFrame]") -> bool:
     """Return whether single responses or tables of one session were passed, not a list or batch of responses."""
     for argument in ("player_stats", "stat_events", "possessions", "shots"):
         source = sources.get(argument)
@@ -191,13 +188,13 @@ def _is_one_session(sources: Mapping[str, object], frames: "Mapping[str, polars.
     return len(ids) <= 1
 
 
-def _rosters(source: object) -> "dict[str, polars.DataFrame]":
+def _rosters(source: object) -> "dict[str, pl.DataFrame]":
     """Return rosters, with `listed_from` for those requested without a game, which lack players who left before."""
     if not isinstance(source, list | tuple):
         source = [source]
     if not source:
         raise ValueError("players is an empty list")
-    read: dict[str, list[polars.DataFrame]] = {}
+    read: dict[str, list[pl.DataFrame]] = {}
     for roster in _items(source):
         frames = tables_of("players", roster, COLUMNS["players"])
         url = getattr(roster, "url", None)

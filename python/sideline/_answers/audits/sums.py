@@ -1,12 +1,7 @@
 """Rules that compare sums: box scores, stat events, possessions and shots count the same things."""
 
-from typing import TYPE_CHECKING
-
 from ..._lazy import pl
 from .tables import ROUNDING_TOLERANCE, Row, Rows, Tables, number, owner, violation
-
-if TYPE_CHECKING:
-    import polars
 
 UNSUMMED_CODES = ("DIST", "TEAM_SCORE", "OPPOSING_TEAM_SCORE")
 """Codes that do not add up: a distance is measured separately from events, and a score is a level."""
@@ -134,11 +129,10 @@ def turnovers_match_events(tables: Tables) -> Rows:
         yield violation("turnovers_match_events", row, message, row["counted"], row["turnover"])
 
 
-def _turnovers_nearby(tables: Tables, possessions: "polars.DataFrame") -> "polars.Series":
+def _turnovers_nearby(tables: Tables, possessions: "pl.DataFrame") -> "pl.Series":
     """Return each possession's team turnovers among the stat events in its time, with a tolerance."""
     if "stat_events" not in tables:
-        none: polars.Series = pl.zeros(possessions.height, pl.Int64, eager=True)
-        return none
+        return pl.zeros(possessions.height, pl.Int64, eager=True)
     events = tables["stat_events"].filter(pl.col("stat") == "TO", pl.col("is_team_total"), pl.col("value") > 0)
     events = events.select("session_id", "team_id", "occurred_at").drop_nulls()
     slack = pl.duration(seconds=5)
@@ -147,31 +141,29 @@ def _turnovers_nearby(tables: Tables, possessions: "polars.DataFrame") -> "polar
     pairs = possessions.select(keys).unique().join(events, on=["session_id", "team_id"], how="inner")
     counts = pairs.filter(inside).group_by(keys).agg(others=pl.len().cast(pl.Int64))
     joined_rows = possessions.select(keys).join(counts, on=keys, how="left", maintain_order="left")
-    other_counts: polars.Series = joined_rows["others"].fill_null(0)
-    return other_counts
+    return joined_rows["others"].fill_null(0)
 
 
-def _sums(frame: "polars.DataFrame", keys: list[str]) -> "polars.DataFrame":
+def _sums(frame: "pl.DataFrame", keys: list[str]) -> "pl.DataFrame":
     counted_stats = frame.filter(~pl.col("stat").is_in(UNSUMMED_CODES))
     sums = counted_stats.group_by("scope", *keys).agg(value=_known_or_nan().sum())
     return sums.filter(pl.col("value").abs() > ROUNDING_TOLERANCE)
 
 
-def _known_or_nan() -> "polars.Expr":
+def _known_or_nan() -> "pl.Expr":
     """Return the values, NaN where unknown: then a sum is NaN too, which is compared with nothing."""
-    value: polars.Expr = pl.col("value").cast(pl.Float64).fill_null(float("nan"))
-    return value
+    return pl.col("value").cast(pl.Float64).fill_null(float("nan"))
 
 
-def _teams(events: "polars.DataFrame") -> "polars.DataFrame":
+def _teams(events: "pl.DataFrame") -> "pl.DataFrame":
     return events.select("scope", "player_id", "team_id").unique(["scope", "player_id"])
 
 
 def _differences(
-    expected: "polars.DataFrame",
-    found_sums: "polars.DataFrame",
+    expected: "pl.DataFrame",
+    found_sums: "pl.DataFrame",
     complete_keys: list[str],
-    teams: "polars.DataFrame | None" = None,
+    teams: "pl.DataFrame | None" = None,
 ) -> Rows:
     """Return where two known sums differ. If one side lacks a whole session, that is one row without `stat`."""
     keys = [name for name in expected.columns if name != "value"]

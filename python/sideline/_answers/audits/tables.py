@@ -3,14 +3,11 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ..._lazy import pl
 from ..frames import of_other_units
 from ..tracking import Tracking
-
-if TYPE_CHECKING:
-    import polars
 
 Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = Iterator[Row]
@@ -84,7 +81,7 @@ class Tables:
 
     def __init__(
         self,
-        frames: "Mapping[str, polars.DataFrame]",
+        frames: "Mapping[str, pl.DataFrame]",
         *,
         served_at: datetime | None,
         is_one_session: bool,
@@ -118,10 +115,10 @@ class Tables:
     def __contains__(self, name: str) -> bool:
         return name in self.frames
 
-    def __getitem__(self, name: str) -> "polars.DataFrame":
+    def __getitem__(self, name: str) -> "pl.DataFrame":
         return self.frames[name]
 
-    def _complete(self, name: str, frame: "polars.DataFrame") -> "polars.DataFrame":
+    def _complete(self, name: str, frame: "pl.DataFrame") -> "pl.DataFrame":
         """Return the frame with uniform keys and times, and every column that a rule may read."""
         optional = {"session_id": "String", "game_id": "String", **_OPTIONAL.get(name, {})}
         absent = [
@@ -133,22 +130,20 @@ class Tables:
             pl.col("session_id", "game_id").cast(pl.String), pl.col(times).dt.cast_time_unit("ms")
         )
 
-    def _long(self, boxes: "polars.DataFrame") -> "polars.DataFrame":
+    def _long(self, boxes: "pl.DataFrame") -> "pl.DataFrame":
         keys = ["session_id", "game_id", *_ROW_KEY]
         about = {*keys, "team_name", "first_name", "last_name", "version", "games_played"}
         codes = [name for name in boxes.columns if name not in about]
-        long: polars.DataFrame = boxes.unpivot(codes, index=keys, variable_name="stat", value_name="value")
+        long = boxes.unpivot(codes, index=keys, variable_name="stat", value_name="value")
         return long.drop_nulls("value")
 
-    def add_scope(self, frame: "polars.DataFrame", key: str | None = None) -> "polars.DataFrame":
+    def add_scope(self, frame: "pl.DataFrame", key: str | None = None) -> "pl.DataFrame":
         """Add `scope`: `session_id`, or `game_id` without one, after the name of that key."""
         session, game = (pl.format(f"{name} {{}}", name) for name in ("session_id", "game_id"))
         scope = {"session_id": session, "game_id": game}[key] if key else pl.coalesce(session, game)
         return frame.with_columns(scope=scope.fill_null(""))
 
-    def common(
-        self, left: "polars.DataFrame", right: "polars.DataFrame"
-    ) -> "tuple[polars.DataFrame, polars.DataFrame]":
+    def common(self, left: "pl.DataFrame", right: "pl.DataFrame") -> "tuple[pl.DataFrame, pl.DataFrame]":
         """Return both by session if every row of both has one, else by game."""
         for key in ("session_id", "game_id"):
             if not left[key].null_count() and not right[key].null_count():
@@ -160,27 +155,23 @@ class Tables:
     # Facts about sessions.
 
     @cached_property
-    def sessions(self) -> "polars.DataFrame":
+    def sessions(self) -> "pl.DataFrame":
         """Return each listed session once, with `event_start`, `event_end`, `game_type` and `is_practice` of its
         event."""
         columns = ["session_id", "game_id", "event_id", "name", "type", "position", "started_at", "ended_at"]
         if "sessions" not in self:
             times = dict.fromkeys(("started_at", "ended_at", "event_start", "event_end"), pl.Datetime("ms", "UTC"))
             texts = dict.fromkeys((*columns[:5], "game_type"), pl.String)
-            empty: polars.DataFrame = pl.DataFrame(
-                schema={**texts, "position": pl.Int32, **times, "is_practice": pl.Boolean}
-            )
-            return empty
+            return pl.DataFrame(schema={**texts, "position": pl.Int32, **times, "is_practice": pl.Boolean})
         listed_sessions = self["sessions"].select(columns).unique("session_id", maintain_order=True, keep="first")
         return listed_sessions.join(self.events, on="event_id", how="left")
 
     @cached_property
-    def events(self) -> "polars.DataFrame":
+    def events(self) -> "pl.DataFrame":
         if "events" not in self:
             times = dict.fromkeys(("event_start", "event_end"), pl.Datetime("ms", "UTC"))
             texts = dict.fromkeys(("event_id", "game_type"), pl.String)
-            empty: polars.DataFrame = pl.DataFrame(schema={**texts, **times, "is_practice": pl.Boolean})
-            return empty
+            return pl.DataFrame(schema={**texts, **times, "is_practice": pl.Boolean})
         events = self["events"].unique("event_id", maintain_order=True, keep="first")
         return events.select(
             *("event_id", "game_type"),
@@ -189,48 +180,45 @@ class Tables:
             is_practice="is_practice_event",
         )
 
-    def is_over(self, ended_at: "polars.Expr") -> "polars.Expr":
+    def is_over(self, ended_at: "pl.Expr") -> "pl.Expr":
         """Return whether something has ended; without the time of a response, whether it has an end."""
         if self.served_at is None:
             return ended_at.is_not_null()
         return (ended_at < self.served_at - MIN_SETTLED_TIME).fill_null(False)
 
     @cached_property
-    def is_football(self) -> "polars.Expr":
+    def is_football(self) -> "pl.Expr":
         """Return whether a row with `session_id` and `team_id` is known to be of football."""
         sessions = self.sessions.filter(pl.col("type").str.to_uppercase().str.starts_with("FOOTBALL"))["session_id"]
         other = pl.col("session_id").is_in(sessions.to_list()).fill_null(False)
         if "team" in self:
             teams = self["team"].filter(pl.col("sport").str.to_uppercase() != "BASKETBALL")["team_id"]
             other = other | pl.col("team_id").is_in(teams.to_list()).fill_null(False)
-        is_other: polars.Expr = other
-        return is_other
+        return other
 
     @cached_property
-    def is_practice(self) -> "polars.Expr":
+    def is_practice(self) -> "pl.Expr":
         """Return whether a row with `session_id` is known to be of a practice."""
         known_sessions = self.sessions
         practices = known_sessions.filter(
             pl.col("is_practice") | (pl.col("type").str.contains("(?i)drill|practice|workout"))
         )
-        is_known: polars.Expr = pl.col("session_id").is_in(practices["session_id"].to_list()).fill_null(False)
-        return is_known
+        return pl.col("session_id").is_in(practices["session_id"].to_list()).fill_null(False)
 
     @cached_property
-    def is_game(self) -> "polars.Expr":
+    def is_game(self) -> "pl.Expr":
         """Return whether a row with `session_id` is known to be of a game."""
         games = self.sessions.filter(pl.col("is_practice").not_() | pl.col("game_id").is_not_null())
-        is_listed: polars.Expr = pl.col("session_id").is_in(games["session_id"].to_list()).fill_null(False)
+        is_listed = pl.col("session_id").is_in(games["session_id"].to_list()).fill_null(False)
         return is_listed & ~self.is_practice
 
     @cached_property
-    def clock_limit(self) -> "polars.Expr":
+    def clock_limit(self) -> "pl.Expr":
         """Return the highest possible game clock of a row with `session_id`, in seconds."""
         game, other = CLOCK_LIMITS_S["game"], CLOCK_LIMITS_S["other"]
-        limit: polars.Expr = pl.when(self.is_game).then(game).otherwise(other)
-        return limit
+        return pl.when(self.is_game).then(game).otherwise(other)
 
-    def with_span(self, frame: "polars.DataFrame") -> "polars.DataFrame":
+    def with_span(self, frame: "pl.DataFrame") -> "pl.DataFrame":
         """Add `started_at` and `ended_at` of the session; null if unknown, or if it ends before it starts."""
         spans = self.sessions.select("session_id", "started_at", "ended_at")
         in_order = (pl.col("started_at") <= pl.col("ended_at")).fill_null(True)

@@ -1,12 +1,7 @@
 """Rules about times and clocks: sessions, possessions and events are in order, and inside each other."""
 
-from typing import TYPE_CHECKING
-
 from ..._lazy import pl
 from .tables import REGULAR_SESSIONS, ROUNDING_TOLERANCE, Rows, Tables, at, moment, number, owner, violation
-
-if TYPE_CHECKING:
-    import polars
 
 SESSION_TOLERANCE_S = 300
 """How far outside its session something may happen, because sessions are started and stopped by hand."""
@@ -52,12 +47,11 @@ def happens_inside_session(tables: Tables) -> Rows:
                 yield violation("happens_inside_session", row, message, span, when)
 
 
-def _is_inside_session(column: str) -> "polars.Expr":
+def _is_inside_session(column: str) -> "pl.Expr":
     slack = pl.duration(seconds=SESSION_TOLERANCE_S)
     after = pl.col(column) >= pl.col("started_at") - slack
     before = pl.col(column) <= pl.col("ended_at") + slack
-    is_inside: polars.Expr = after.fill_null(True) & before.fill_null(True)
-    return is_inside
+    return after.fill_null(True) & before.fill_null(True)
 
 
 def events_inside_possession(tables: Tables) -> Rows:
@@ -71,20 +65,19 @@ def events_inside_possession(tables: Tables) -> Rows:
         yield violation("events_inside_possession", row, message, span, when)
 
 
-def _with_possession(tables: Tables) -> "polars.DataFrame":
+def _with_possession(tables: Tables) -> "pl.DataFrame":
     """Return the events of possessions, with `start_timestamp`, `end_timestamp` and `period` of their possession."""
     keys = ["session_id", "team_id", "possession"]
     spans = tables["possessions"].select(*keys, "start_timestamp", "end_timestamp", "period").unique(keys)
     return tables["possession_events"].join(spans, on=keys, how="left")
 
 
-def _is_inside_possession() -> "polars.Expr":
+def _is_inside_possession() -> "pl.Expr":
     slack = pl.duration(seconds=POSSESSION_TOLERANCE_S)
     after = pl.col("timestamp") >= pl.col("start_timestamp") - slack
     before = pl.col("timestamp") <= pl.col("end_timestamp") + slack
     is_ordered = pl.col("start_timestamp") <= pl.col("end_timestamp")
-    is_inside: polars.Expr = (after.fill_null(True) & before.fill_null(True)) | ~is_ordered.fill_null(True)
-    return is_inside
+    return (after.fill_null(True) & before.fill_null(True)) | ~is_ordered.fill_null(True)
 
 
 def possessions_follow_each_other(tables: Tables) -> Rows:
@@ -128,7 +121,7 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
 
 def clocks_never_rise(tables: Tables) -> Rows:
     """Yield rises of the game clock, without clocks out of range and moments outside their session or possession."""
-    moments: dict[str, list[polars.DataFrame]] = {}
+    moments: dict[str, list[pl.DataFrame]] = {}
     for label, name, columns in (
         ("stat events", "stat_events", (("occurred_at", "game_clock_s"),)),
         ("shots", "shots", (("occurred_at", "game_clock_s"),)),
@@ -154,7 +147,7 @@ def clocks_never_rise(tables: Tables) -> Rows:
         )
 
 
-def _rises(label: str, moments: "polars.DataFrame") -> Rows:
+def _rises(label: str, moments: "pl.DataFrame") -> Rows:
     keys = ["scope", "period"]
     # Rows at one moment have one clock, or no order in which it could rise.
     by_moment = moments.drop_nulls(["at", "clock"]).group_by(*keys, "at")
@@ -228,7 +221,7 @@ def periods_in_order(tables: Tables) -> Rows:
         yield violation("periods_in_order", row, message, f"{earlier} or later", row["label"])
 
 
-def _labels(tables: Tables) -> "polars.DataFrame | None":
+def _labels(tables: Tables) -> "pl.DataFrame | None":
     """Return the labels of each session with their number of rows; the name of a session counts as one row."""
     parts = [tables.sessions.select("session_id", label="name")]
     parts += [
@@ -250,7 +243,7 @@ def windows_touch(tables: Tables) -> Rows:
         yield violation("windows_touch", row, message, before, start)
 
 
-def _distinct_windows(tables: Tables) -> "polars.DataFrame":
+def _distinct_windows(tables: Tables) -> "pl.DataFrame":
     """Return the windows of each session once: the lists of both teams repeat them."""
     windows = tables["location_windows"]
     if "sessions" not in tables:

@@ -1,28 +1,23 @@
 """Metrics of box scores: shooting and the four factors."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from ..._core import Table
-from ..._lazy import LazyModule, pl
+from ..._lazy import pl
 from ..._rows import tables_of
 from ..kinds import Frame, Source, grouping, keeps_kind, of_kind
 from .common import box_scores, line_keys, share, stat, sum_by, without_partial_totals
 from .names import with_player_names
 from .sides import POSSESSION_KEY, check_unique
 
-if TYPE_CHECKING:
-    import polars
-else:
-    polars = LazyModule("polars")
-
 
 @overload
-def effective_field_goal() -> "polars.Expr": ...
+def effective_field_goal() -> "pl.Expr": ...
 @overload
 def effective_field_goal(box_score: Frame, *, by: str | Sequence[str] = ()) -> Frame: ...  # type: ignore[overload-overlap]
 @overload
-def effective_field_goal(box_score: "polars.LazyFrame", *, by: str | Sequence[str] = ()) -> "polars.DataFrame": ...  # type: ignore[overload-overlap]
+def effective_field_goal(box_score: "pl.LazyFrame", *, by: str | Sequence[str] = ()) -> "pl.DataFrame": ...  # type: ignore[overload-overlap]
 @overload
 def effective_field_goal(box_score: Source, *, by: str | Sequence[str] = ()) -> Table: ...
 def effective_field_goal(box_score: Source | None = None, *, by: str | Sequence[str] = ()) -> Any:
@@ -45,13 +40,13 @@ def effective_field_goal(box_score: Source | None = None, *, by: str | Sequence[
 
 
 @overload
-def true_shooting(*, free_throw_weight: float = 0.44) -> "polars.Expr": ...
+def true_shooting(*, free_throw_weight: float = 0.44) -> "pl.Expr": ...
 @overload
 def true_shooting(box_score: Frame, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> Frame: ...  # type: ignore[overload-overlap]
 @overload
 def true_shooting(  # type: ignore[overload-overlap]
-    box_score: "polars.LazyFrame", *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44
-) -> "polars.DataFrame": ...
+    box_score: "pl.LazyFrame", *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44
+) -> "pl.DataFrame": ...
 @overload
 def true_shooting(box_score: Source, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> Table: ...
 def true_shooting(
@@ -75,7 +70,7 @@ def true_shooting(
     return value if box_score is None else _of_lines(box_score, value, "true_shooting", ("PTS", "FGA", "FTA"), by)
 
 
-def _of_lines(box_score: Source, value: "polars.Expr", name: str, codes: Sequence[str], by: str | Sequence[str]) -> Any:
+def _of_lines(box_score: Source, value: "pl.Expr", name: str, codes: Sequence[str], by: str | Sequence[str]) -> Any:
     by = grouping(by)
     boxes = without_partial_totals(box_scores(box_score, name, codes, by), by, codes)
     sums = sum_by(boxes, line_keys(by), codes)
@@ -83,7 +78,7 @@ def _of_lines(box_score: Source, value: "polars.Expr", name: str, codes: Sequenc
 
 
 @keeps_kind
-def shooting(box_score: Source, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> "polars.DataFrame":
+def shooting(box_score: Source, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> "pl.DataFrame":
     """Return shots, points, `effective_field_goal` and `true_shooting` of each player and each team (player 0).
 
     Columns: `team_id`, `player_id`, `player_name`, FG, FGA, FG3, FTA, PTS, and the two metrics. A team has no row if a
@@ -108,7 +103,7 @@ def shooting(box_score: Source, *, by: str | Sequence[str] = (), free_throw_weig
 
 
 @keeps_kind
-def four_factors(box_score: Source, possessions: Source, *, by: str | Sequence[str] = ()) -> "polars.DataFrame":
+def four_factors(box_score: Source, possessions: Source, *, by: str | Sequence[str] = ()) -> "pl.DataFrame":
     """Return the four factors of each team and its opponents (`opponent_…`).
 
     - `effective_field_goal`: (FG + 0.5 FG3) / FGA;
@@ -145,7 +140,7 @@ def four_factors(box_score: Source, possessions: Source, *, by: str | Sequence[s
         raise ValueError(f"possessions has no row of one of the teams of box_score in session {session}")
     sums = sum_by(pairs, [*by, "team_id"], [prefix + code for prefix in ("", "opponent_") for code in (*codes, "n")])
 
-    def factors(own_prefix: str, other: str) -> "Iterator[polars.Expr]":
+    def factors(own_prefix: str, other: str) -> "Iterator[pl.Expr]":
         own_columns = {code: pl.col(own_prefix + code) for code in (*codes, "n")}
         rebounds = own_columns["OFFENSIVE_REB"] + pl.col(f"{other}DEFENSIVE_REB")
         yield share(own_columns["FG"] + 0.5 * own_columns["FG3"], own_columns["FGA"]).alias(

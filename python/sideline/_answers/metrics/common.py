@@ -1,17 +1,11 @@
 """Arguments and sums that several metrics share."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from ..._lazy import LazyModule, pl
+from ..._lazy import pl
 from ..._rows import did_you_mean, tables_of
 from ...errors import SidelineError
 from ..frames import of_other_units
-
-if TYPE_CHECKING:
-    import polars
-else:
-    polars = LazyModule("polars")
 
 ROW_KEY = ("team_id", "player_id", "is_team_total")
 BOX_COLUMNS = {"player_stats": (*ROW_KEY, "stat", "value"), "box_score": ROW_KEY, "game_box_score": ROW_KEY}
@@ -56,7 +50,7 @@ class MissingStat(SidelineError, ValueError):
         return type(self), (self.measure, self.stats)
 
 
-def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[str]) -> "polars.DataFrame":
+def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[str]) -> "pl.DataFrame":
     """Return box scores with a column for each code."""
     frames = tables_of("box_score", source, BOX_COLUMNS)
     _check_periods(source)
@@ -77,11 +71,10 @@ def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[
         raise MissingStat(measure, missing)
     # Player 0 is the team; a row of another is the player's unless it says otherwise.
     is_total = pl.col("is_team_total").fill_null(False) | (pl.col("player_id") == 0).fill_null(False)
-    flagged_boxes: polars.DataFrame = boxes.with_columns(is_team_total=is_total)
-    return flagged_boxes
+    return boxes.with_columns(is_team_total=is_total)
 
 
-def check_once(rows: "polars.DataFrame", keys: Sequence[str]) -> "polars.DataFrame":
+def check_once(rows: "pl.DataFrame", keys: Sequence[str]) -> "pl.DataFrame":
     """Return the rows; raises if those of a session or game occur twice, which would be added up."""
     has_session = pl.col("session_id").is_not_null() if "session_id" in rows.columns else pl.lit(False)
     parts = {"session_id": rows.filter(has_session), "game_id": rows.filter(~has_session)}
@@ -109,7 +102,7 @@ def _check_periods(source: object) -> None:
         raise ValueError(f"box_score has game {value} twice, whole and by period: pass one of the two")
 
 
-def unit_of(boxes: "polars.DataFrame") -> str:
+def unit_of(boxes: "pl.DataFrame") -> str:
     """Return the column with what the rows are of: sessions, or whole games."""
     has_sessions = "session_id" in boxes.columns and not boxes["session_id"].is_null().all()
     return "session_id" if has_sessions else "game_id"
@@ -120,7 +113,7 @@ def line_keys(by: Sequence[str]) -> list[str]:
     return [*(name for name in by if name != "player_id"), "team_id", "player_id"]
 
 
-def check_columns(frame: "polars.DataFrame", argument: str, by: Sequence[str], codes: Sequence[str] = ()) -> None:
+def check_columns(frame: "pl.DataFrame", argument: str, by: Sequence[str], codes: Sequence[str] = ()) -> None:
     added_columns = {*_ADDED_COLUMNS.split(), *codes}
     for column in by:
         names = {column.removesuffix("_whole"), *(column.removeprefix(prefix) for prefix in _ADDED_PREFIXES)}
@@ -133,18 +126,17 @@ def check_columns(frame: "polars.DataFrame", argument: str, by: Sequence[str], c
             raise ValueError(f"{argument} cannot be grouped by {column}: it is missing, or null in some rows{hint}")
 
 
-def without_partial_totals(boxes: "polars.DataFrame", by: Sequence[str], codes: Sequence[str]) -> "polars.DataFrame":
+def without_partial_totals(boxes: "pl.DataFrame", by: Sequence[str], codes: Sequence[str]) -> "pl.DataFrame":
     """Leave out the totals of a team of which a session or game lacks one: the sum of the others is not the team's."""
     team = [*(name for name in by if name != "player_id"), "team_id"]
     units = [*dict.fromkeys((*team, *(name for name in _UNIT_COLUMNS if name in boxes.columns)))]
     lines = boxes.filter(pl.any_horizontal(pl.col(codes).is_not_null())).select(units)
     partial = lines.join(boxes.filter("is_team_total"), on=units, how="anti", nulls_equal=True)
     totals = boxes.filter("is_team_total").join(partial, on=team, how="anti", nulls_equal=True)
-    rows: polars.DataFrame = pl.concat([boxes.filter(~pl.col("is_team_total")), totals])
-    return rows
+    return pl.concat([boxes.filter(~pl.col("is_team_total")), totals])
 
 
-def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str]) -> "polars.DataFrame":
+def sum_by(frame: "pl.DataFrame", keys: Sequence[str], columns: Sequence[str]) -> "pl.DataFrame":
     for name in columns:
         kind = frame.schema[name]
         if not (kind.is_numeric() or kind == pl.Null):
@@ -152,7 +144,7 @@ def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str
     return frame.group_by(keys).agg(pl.col(columns).sum()).sort(keys)
 
 
-def sums_of_play() -> "list[polars.Expr]":
+def sums_of_play() -> "list[pl.Expr]":
     """Return the sums of possessions; the `seconds` are null if those of one possession are unknown."""
     # Whole microseconds have the same sum in any order, and polars adds in that of its threads.
     microseconds = (pl.col("seconds") * 1e6).round()
@@ -160,28 +152,25 @@ def sums_of_play() -> "list[polars.Expr]":
     return [pl.col(SUM_COLUMNS[:-1]).sum(), seconds.alias("seconds")]
 
 
-def reason(*seconds: "polars.Expr", players: str | None = None) -> "polars.Expr":
+def reason(*seconds: "pl.Expr", players: str | None = None) -> "pl.Expr":
     """Return the last column: why a value is null, "clock_unknown", or "lineup_unknown" where the players are."""
     is_unknown = pl.any_horizontal(column.is_null() for column in seconds or (pl.col("seconds"),))
-    text = pl.when(is_unknown).then(pl.lit("clock_unknown"))
+    text: pl.Expr = pl.when(is_unknown).then(pl.lit("clock_unknown"))
     if players is not None:
         text = pl.when(pl.col(players).is_null()).then(pl.lit("lineup_unknown")).otherwise(text)
-    column: polars.Expr = text.alias("reason")
-    return column
+    return text.alias("reason")
 
 
-def stat(code: str) -> "polars.Expr":
+def stat(code: str) -> "pl.Expr":
     """Return the column of a code, with 0 for rows without it."""
-    column: polars.Expr = pl.col(code)
-    return column.fill_null(0)
+    return pl.col(code).fill_null(0)
 
 
-def share(part: "polars.Expr", total: "polars.Expr") -> "polars.Expr":
-    share: polars.Expr = pl.when(total > 0).then(part / total)
-    return share
+def share(part: "pl.Expr", total: "pl.Expr") -> "pl.Expr":
+    return pl.when(total > 0).then(part / total)
 
 
-def rating_columns() -> "list[polars.Expr]":
+def rating_columns() -> "list[pl.Expr]":
     offence = 100 * share(pl.col("points"), pl.col("possessions"))
     defence = 100 * share(pl.col("opponent_points"), pl.col("opponent_possessions"))
     return [
@@ -191,6 +180,5 @@ def rating_columns() -> "list[polars.Expr]":
     ]
 
 
-def plus_minus_column() -> "polars.Expr":
-    less: polars.Expr = pl.col("points") - pl.col("opponent_points")
-    return less.alias("plus_minus")
+def plus_minus_column() -> "pl.Expr":
+    return (pl.col("points") - pl.col("opponent_points")).alias("plus_minus")

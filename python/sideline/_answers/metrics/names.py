@@ -1,16 +1,11 @@
 """Names of players beside their ids."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..._lazy import LazyModule, pl
-
-if TYPE_CHECKING:
-    import polars
-else:
-    polars = LazyModule("polars")
+from ..._lazy import pl
 
 
-def player_names(*sources: object) -> "polars.DataFrame":
+def player_names(*sources: object) -> "pl.DataFrame":
     """Return `player_id` and `player_name` from those arguments that have names."""
     columns = ["player_id", "first_name", "last_name"]
     parts = [pl.DataFrame(schema={"player_id": pl.Int64, "first_name": pl.String, "last_name": pl.String})]
@@ -30,20 +25,18 @@ def player_names(*sources: object) -> "polars.DataFrame":
             elif set(columns) <= set(frame.columns):
                 parts.append(frame.select(columns))
     name = pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True)
-    people: polars.DataFrame = pl.concat([frame.cast(dict(parts[0].schema)) for frame in parts]).select(
-        "player_id", player_name=name
-    )
+    people = pl.concat([frame.cast(parts[0].schema) for frame in parts]).select("player_id", player_name=name)
     return people.filter(pl.col("player_name") != "").unique("player_id", keep="first", maintain_order=True)
 
 
-def with_player_names(table: "polars.DataFrame", *sources: object) -> "polars.DataFrame":
+def with_player_names(table: "pl.DataFrame", *sources: object) -> "pl.DataFrame":
     """Add `player_name` after `player_id`."""
     named_rows = table.join(player_names(*sources), on="player_id", how="left", maintain_order="left")
     place = table.columns.index("player_id") + 1
     return named_rows.select(*table.columns[:place], "player_name", *table.columns[place:])
 
 
-def with_lineup_names(table: "polars.DataFrame", *sources: object) -> "polars.DataFrame":
+def with_lineup_names(table: "pl.DataFrame", *sources: object) -> "pl.DataFrame":
     """Add `player_names`, a list, after `lineup`."""
     names = dict(player_names(*sources).iter_rows())
     lineups = [

@@ -2,26 +2,21 @@
 
 from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..._lazy import LazyModule, pl
+from ..._lazy import pl
 from ..._rows import tables_of
 from ..kinds import Source, keeps_kind
 from .common import box_scores, line_keys, reason, share, sum_by, sums_of_play, without_partial_totals
 from .names import with_player_names
 from .sides import POSSESSION_COLUMNS, check_same_sessions, sides_of_play, sums_by_players
 
-if TYPE_CHECKING:
-    import polars
-else:
-    polars = LazyModule("polars")
-
 PER_36 = ("PTS", "REB", "AST", "FG", "FGA", "FG3", "FT", "FTA", "TO", "STL", "BLK", "FL")
 """The default codes of `per_36`."""
 
 
 @keeps_kind
-def possession_count(possessions: Source, *, by: str | Sequence[str] = ()) -> "polars.DataFrame":
+def possession_count(possessions: Source, *, by: str | Sequence[str] = ()) -> "pl.DataFrame":
     """Return `possessions` and `opponent_possessions` of each team, as listed by the service.
 
     They are counted, not estimated from a box score (like FGA + 0.44 FTA - ORB + TO).
@@ -43,7 +38,7 @@ def possession_count(possessions: Source, *, by: str | Sequence[str] = ()) -> "p
 
 
 @keeps_kind
-def minutes(possessions: Source, *, by: str | Sequence[str] = ()) -> "polars.DataFrame":
+def minutes(possessions: Source, *, by: str | Sequence[str] = ()) -> "pl.DataFrame":
     """Return the `minutes` of each player on court, by the game clock of the possessions that name the player.
 
     The time between two possessions does not count. Each listed player is on court, however many are listed. The last
@@ -58,23 +53,21 @@ def minutes(possessions: Source, *, by: str | Sequence[str] = ()) -> "polars.Dat
     return _minutes(possessions, by)
 
 
-def _minutes(possessions: Source, by: Sequence[str]) -> "polars.DataFrame":
+def _minutes(possessions: Source, by: Sequence[str]) -> "pl.DataFrame":
     players = sums_by_players(sides_of_play(possessions, by), [*by, "team_id"], 1).sort(*by, "team_id", "player_id")
     minutes_played = (pl.col("seconds") / 60).alias("minutes")
     player_minutes = players.select(*by, "team_id", "player_id", minutes_played, reason(players="player_id"))
     return with_player_names(player_minutes, possessions)
 
 
-def _minutes_of(boxes: "polars.DataFrame", possessions: Source, by: Sequence[str]) -> "polars.DataFrame":
+def _minutes_of(boxes: "pl.DataFrame", possessions: Source, by: Sequence[str]) -> "pl.DataFrame":
     """Return the minutes, without names; raises unless the possessions are of the sessions of the box scores."""
     rows = tables_of("possessions", possessions, POSSESSION_COLUMNS)["possessions"]
     check_same_sessions(boxes, rows)
     return _minutes(rows, by).drop("player_name")
 
 
-def _with_minutes(
-    lines: "polars.DataFrame", player_minutes: "polars.DataFrame", keys: Sequence[str]
-) -> "polars.DataFrame":
+def _with_minutes(lines: "pl.DataFrame", player_minutes: "pl.DataFrame", keys: Sequence[str]) -> "pl.DataFrame":
     """Add `minutes` and their `reason` to lines of box scores: "not_listed" for players whom no possession lists."""
     timed_lines = lines.join(player_minutes.with_columns(is_listed=True), on=keys, how="left")
     text = pl.when(pl.col("is_listed").is_null()).then(pl.lit("not_listed")).otherwise("reason")
@@ -82,7 +75,7 @@ def _with_minutes(
 
 
 @keeps_kind
-def pace(possessions: Source, *, by: str | Sequence[str] = (), per: float = 40.0) -> "polars.DataFrame":
+def pace(possessions: Source, *, by: str | Sequence[str] = (), per: float = 40.0) -> "pl.DataFrame":
     """Return the `pace` of each team: the mean of its own and its opponents' possessions in `per` minutes.
 
     It follows basketball-reference.com, per (possessions + opponent_possessions) / (2 minutes), with counted
@@ -109,7 +102,7 @@ def pace(possessions: Source, *, by: str | Sequence[str] = (), per: float = 40.0
 @keeps_kind
 def per_36(
     box_score: Source, possessions: Source, *, stats: str | Sequence[str] = PER_36, by: str | Sequence[str] = ()
-) -> "polars.DataFrame":
+) -> "pl.DataFrame":
     """Return the `minutes` of each player, and each stat code per 36 minutes: its sum times 36 / `minutes`.
 
     The last column is the `reason` for unknown minutes: "clock_unknown", as in `minutes`, or "not_listed" for a player
@@ -144,7 +137,7 @@ def per_36(
 @keeps_kind
 def usage(
     box_score: Source, possessions: Source, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44
-) -> "polars.DataFrame":
+) -> "pl.DataFrame":
     """Return the `minutes` of each player, and the player's share of the team's play while on court.
 
     The shares are fractions, as defined by basketball-reference.com. MP is the player's minutes, and T is the sum of

@@ -1,24 +1,18 @@
 """Metrics of possessions: ratings of teams, players and lineups."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from ..._lazy import LazyModule, pl
+from ..._lazy import pl
 from ..kinds import Source, keeps_kind
 from .common import SUM_COLUMNS, plus_minus_column, rating_columns, reason, sums_of_play
 from .names import with_lineup_names, with_player_names
 from .sides import sides_with_points, sums_by_players
 
-if TYPE_CHECKING:
-    import polars
-else:
-    polars = LazyModule("polars")
-
 
 @keeps_kind
 def ratings(
     possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()
-) -> "polars.DataFrame":
+) -> "pl.DataFrame":
     """Return possessions, points, seconds of play and points per 100 possessions of each team and its opponents.
 
     Columns: `team_id`, `possessions`, `opponent_possessions`, `points`, `opponent_points`, `seconds`,
@@ -46,7 +40,7 @@ def ratings(
 @keeps_kind
 def plus_minus(
     possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()
-) -> "polars.DataFrame":
+) -> "pl.DataFrame":
     """Return the columns of `ratings` and `plus_minus` for each player's time on court.
 
     `plus_minus` is points minus the opponents' points. Each listed player is on court, however many are listed.
@@ -66,7 +60,7 @@ def plus_minus(
 @keeps_kind
 def on_off(
     possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()
-) -> "polars.DataFrame":
+) -> "pl.DataFrame":
     """Return each team's ratings with a player on court (`on_…`) and off court (`off_…`), and the difference.
 
     Columns: `team_id`, `player_id`; with the prefixes `on_` and `off_` `possessions`, `opponent_possessions`, `points`,
@@ -102,7 +96,7 @@ def on_off(
 @keeps_kind
 def lineups(
     possessions: Source, possession_events: Source | None = None, *, size: int = 5, by: str | Sequence[str] = ()
-) -> "polars.DataFrame":
+) -> "pl.DataFrame":
     """Return ratings for each lineup of `size` players while on court together.
 
     Columns: those of `ratings`, with `lineup` (the sorted player ids joined by `-`, like `lineup_id`) and

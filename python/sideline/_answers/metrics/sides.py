@@ -2,16 +2,11 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..._lazy import LazyModule, pl
+from ..._lazy import pl
 from ..._rows import tables_of
 from .common import SUM_COLUMNS, MissingStat, check_columns, sums_of_play, unit_of
-
-if TYPE_CHECKING:
-    import polars
-else:
-    polars = LazyModule("polars")
 
 POSSESSION_KEY = ("session_id", "team_id", "possession")
 LINEUP_COLUMNS = ("player_ids", "opposing_player_ids", "start_game_clock_s", "end_game_clock_s")
@@ -21,8 +16,8 @@ EVENT_COLUMNS = {"possession_events": (*POSSESSION_KEY, "player_id", "possession
 
 
 def check_unique(
-    rows: "polars.DataFrame", argument: str = "possessions", keys: Sequence[str] = POSSESSION_KEY
-) -> "polars.DataFrame":
+    rows: "pl.DataFrame", argument: str = "possessions", keys: Sequence[str] = POSSESSION_KEY
+) -> "pl.DataFrame":
     for name in POSSESSION_KEY:
         if rows[name].null_count():
             raise ValueError(f"{argument} has rows without {name}")
@@ -31,7 +26,7 @@ def check_unique(
     return rows
 
 
-def _check_events(events: "polars.DataFrame") -> "polars.DataFrame":
+def _check_events(events: "pl.DataFrame") -> "pl.DataFrame":
     if "position" in events.columns:
         return check_unique(events, "possession_events", EVENT_KEY)
     for session in events.filter(events.is_duplicated())["session_id"]:
@@ -41,7 +36,7 @@ def _check_events(events: "polars.DataFrame") -> "polars.DataFrame":
     return events
 
 
-def check_same_sessions(boxes: "polars.DataFrame", possessions: "polars.DataFrame") -> None:
+def check_same_sessions(boxes: "pl.DataFrame", possessions: "pl.DataFrame") -> None:
     """Raise if a session or game has only box scores, or only possessions of players who have a box score elsewhere."""
     unit = unit_of(boxes)
     if any(unit not in rows.columns or rows[unit].null_count() for rows in (boxes, possessions)):
@@ -55,12 +50,12 @@ def check_same_sessions(boxes: "polars.DataFrame", possessions: "polars.DataFram
         raise ValueError(f"{kind} {value} of possessions is not in box_score: pass the same {kind}s")
 
 
-def sides_with_points(measure: str, source: object, event_source: object, by: Sequence[str]) -> "polars.DataFrame":
+def sides_with_points(measure: str, source: object, event_source: object, by: Sequence[str]) -> "pl.DataFrame":
     """Return each possession twice, from the side of either team."""
     return from_both_sides(possessions_with_points(measure, source, event_source, by), by)
 
 
-def sides_of_play(source: object, by: Sequence[str]) -> "polars.DataFrame":
+def sides_of_play(source: object, by: Sequence[str]) -> "pl.DataFrame":
     """Return each possession twice, without points (null)."""
     possessions = tables_of("possessions", source, POSSESSION_COLUMNS)["possessions"]
     check_columns(possessions, "possessions", by)
@@ -68,9 +63,7 @@ def sides_of_play(source: object, by: Sequence[str]) -> "polars.DataFrame":
     return from_both_sides(with_opponent(check_unique(possessions).with_columns(**points)), by)
 
 
-def possessions_with_points(
-    measure: str, source: object, event_source: object, by: Sequence[str]
-) -> "polars.DataFrame":
+def possessions_with_points(measure: str, source: object, event_source: object, by: Sequence[str]) -> "pl.DataFrame":
     """Return each possession with its points, `own` and `other`."""
     requested_columns: dict[str, tuple[str, ...]] = {
         **POSSESSION_COLUMNS,
@@ -95,17 +88,17 @@ def possessions_with_points(
     return with_opponent(possession_rows.with_columns(pl.col("own", "other").fill_null(0)))
 
 
-def with_opponent(possessions: "polars.DataFrame") -> "polars.DataFrame":
+def with_opponent(possessions: "pl.DataFrame") -> "pl.DataFrame":
     """Add the `opponent` of each possession; raises for sessions without two teams."""
     teams = possessions.group_by("session_id").agg(pl.col("team_id").unique().alias("teams"))
     for session in teams.filter(pl.col("teams").list.len() != 2)["session_id"]:
         raise ValueError(f"session {session} does not have possessions of two teams")
     opponent = pl.col("teams").list.sum() - pl.col("team_id")
-    joined_rows: polars.DataFrame = possessions.join(teams, on="session_id", maintain_order="left")
+    joined_rows = possessions.join(teams, on="session_id", maintain_order="left")
     return joined_rows.with_columns(opponent=opponent)
 
 
-def from_both_sides(possession_rows: "polars.DataFrame", by: Sequence[str]) -> "polars.DataFrame":
+def from_both_sides(possession_rows: "pl.DataFrame", by: Sequence[str]) -> "pl.DataFrame":
     begins, ends = pl.col("start_game_clock_s"), pl.col("end_game_clock_s")
     possession_rows = possession_rows.with_columns(
         # A clock that rises, is below 0 or infinite, tells no time.
@@ -118,13 +111,12 @@ def from_both_sides(possession_rows: "polars.DataFrame", by: Sequence[str]) -> "
     views = [("team_id", "player_ids", "one", "none", "own", "other")]
     views.append(("opponent", "opposing_player_ids", "none", "one", "other", "own"))
     names = ("team_id", "ids", *SUM_COLUMNS[:-1])
-    sides: polars.DataFrame = pl.concat(
+    return pl.concat(
         [possession_rows.select(*by, **dict(zip(names, view, strict=True)), seconds="seconds") for view in views]
     )
-    return sides
 
 
-def scoring_events(events: "polars.DataFrame", measure: str) -> "polars.DataFrame":
+def scoring_events(events: "pl.DataFrame", measure: str) -> "pl.DataFrame":
     """Return the events that scored, with their `worth`."""
     codes = pl.concat_list(pl.col("possession_type").cast(pl.String), pl.col("details").fill_null([]))
     events = events.with_columns(codes=codes)
@@ -144,7 +136,7 @@ def scoring_events(events: "polars.DataFrame", measure: str) -> "polars.DataFram
     return events.filter(has("PTS", "FG", "FG2", "FG3", "FT")).with_columns(worth=worth.cast(pl.Int64))
 
 
-def sums_by_players(sides: "polars.DataFrame", keys: list[str], size: int) -> "polars.DataFrame":
+def sums_by_players(sides: "pl.DataFrame", keys: list[str], size: int) -> "pl.DataFrame":
     """Return the sums for each `size` players on court together: by `lineup`, or by `player_id` for one player.
 
     Each listed player is on court, however many are listed. Possessions with fewer players than `size`, and lineups of

@@ -1,22 +1,16 @@
 """The state of a game at each possession."""
 
 from math import inf
-from typing import TYPE_CHECKING
 
-from ..._lazy import LazyModule, pl
+from ..._lazy import pl
 from ..kinds import Source, keeps_kind
 from .sides import possessions_with_points
-
-if TYPE_CHECKING:
-    import polars
-else:
-    polars = LazyModule("polars")
 
 
 @keeps_kind
 def game_state(
     possessions: Source, possession_events: Source | None = None, *, period_minutes: float | None = None
-) -> "polars.DataFrame":
+) -> "pl.DataFrame":
     """Return the state at the start of each possession, for win probability: seconds left and running margin.
 
     Columns: `game_id`, `session_id`, `team_id`, `possession`, `period`, `seconds_left` (in the game, or in the
@@ -62,8 +56,8 @@ def game_state(
         length = pl.lit(60.0 * period_minutes)
     else:
         raise ValueError(f"period_minutes is {period_minutes}; it must be a number of minutes above 0")
-    later = pl.when(pl.col("kind") == "OT").then(0).when(pl.col("kind") == "H").then(2 - pl.col("number"))
-    later = later.otherwise(4 - pl.col("number"))
+    is_overtime, is_half = pl.col("kind") == "OT", pl.col("kind") == "H"
+    later = pl.when(is_overtime).then(0).when(is_half).then(2 - pl.col("number")).otherwise(4 - pl.col("number"))
     # A possession without a clock follows the one that started before it, or else starts its period.
     latest_clock = clock.forward_fill().fill_null(float("inf")).over(game, "order")
     order_clock = pl.when(pl.col("start_timestamp").is_null()).then(clock).otherwise(latest_clock)
