@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from .._client import core_of, core_of_stream, is_time
+from .._client import core_of, is_time
 from .._core import Payload, Update
 from ..errors import (
     ApiError,
@@ -27,7 +27,6 @@ from .pseudonyms import MASK, Pseudonyms
 
 if TYPE_CHECKING:
     from .._client import Client
-    from .._core import CoreStream
     from ..live import LiveStream
 
 MAX_REQUESTS = 200
@@ -323,11 +322,9 @@ class _Walk:
         except (SidelineError, ValueError) as error:
             self._add(Exchange(step, step, "failed", path, finding=self._error(error)))
             return
-        core = core_of_stream(stream)
         start = time.monotonic()
         try:
-            core.open()
-            for after, item, size in _items(core, start, seconds):
+            for after, item, size in _items(stream, start, seconds):
                 if isinstance(item, Update):
                     raw = self._replace(item.raw)
                     line = {"after_ms": after, "event": item.event, "seq": item.seq}
@@ -548,17 +545,16 @@ class _Walk:
         return f"unreadable at {path}"
 
 
-def _items(core: "CoreStream", start: float, seconds: float) -> Iterator[tuple[int, Any, int]]:
+def _items(stream: "LiveStream[Any]", start: float, seconds: float) -> Iterator[tuple[int, Any, int]]:
     """Yield the items of a stream, each with its milliseconds since the start and its bytes; `None` is a heartbeat."""
+    from ..live import follow
+
     size = 0
-    while (elapsed := time.monotonic() - start) < seconds:
-        item = core.next_within(min(_TICK, seconds - elapsed))
+    for item in follow(stream, lambda: time.monotonic() - start >= seconds, _TICK):
         after = round((time.monotonic() - start) * 1000)
-        size_before, size = size, core.stats["bytes"]
+        size_before, size = size, stream.stats.bytes
         if item is not None or size > size_before:
             yield after, item, size - size_before
-        elif core.has_ended:
-            break
 
 
 def _decode_error(payload: Payload) -> DecodeError | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from .._client import core_of, core_of_stream
+from .._client import core_of
 from .._core import Update
 from ..errors import DecodeError, PermissionDenied, SidelineError
 from ._client import open_client
@@ -130,13 +130,9 @@ def _serve(
 
 def _print(stream: "LiveStream", refusal: Refusal, is_stopped: Callable[[], bool], *, as_json: bool) -> None:
     """Print items until the stream ends."""
-    from ..live import describe_notice, describe_update
+    from ..live import describe_notice, describe_update, follow
 
-    core = core_of_stream(stream)
-    while not is_stopped():
-        item = core.next_within(0.2)
-        if item is None and core.has_ended and (item := core.take()) is None:
-            break
+    for item in follow(stream, is_stopped):
         if isinstance(item, Update):
             print(_document(item) if as_json else describe_update(item), flush=True)
         elif item is not None:

@@ -2,17 +2,15 @@
 
 import argparse
 import sys
-import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._client import core_of_stream
 from .._core import Update
 from ._client import open_client
 from ._parser import Commands, add_command, print_line
-from ._streams import add_stream, open_stream, status_of_stream, until_stopped
+from ._streams import Refusal, add_stream, open_stream, status_of_stream, until_stopped
 
 if TYPE_CHECKING:
     from ..live import LiveStream
@@ -43,33 +41,26 @@ def run(args: argparse.Namespace) -> int:
             refusal = _watch(stream, is_stopped)
     stats = stream.stats
     print(f"recorded {_summary(stats.updates, stats.bytes, stats.gaps)} to {args.path}")
-    return status_of_stream(stream, refusal)
+    return status_of_stream(stream, refusal.reason)
 
 
-def _watch(stream: "LiveStream", is_stopped: Callable[[], bool]) -> str | None:
-    """Take and count items; return the last refusal, if the service responded with a status."""
-    from ..live import Disconnected
+def _watch(stream: "LiveStream", is_stopped: Callable[[], bool]) -> Refusal:
+    """Take and count items."""
+    from ..live import Disconnected, follow
 
     terminal = sys.stderr.isatty()
     every = 0.5 if terminal else _LINE_INTERVAL
     last: datetime | None = None
-    last_line = time.monotonic()
-    core = core_of_stream(stream)
-    refusal: str | None = None
+    refusal = Refusal()
     try:
-        while not is_stopped():
-            item = core.next_within(min(0.2, every))
-            if item is None and core.has_ended and (item := core.take()) is None:
-                break
-            if isinstance(item, Disconnected) and item.status is not None:
-                refusal = item.reason
+        for item in follow(stream, is_stopped, every):
+            refusal.add(item)
             if isinstance(item, Update):
                 last = item.received_at
             if isinstance(item, Disconnected) and item.attempt == 1 and item.retry_at is not None:
                 line = f"not connected: {item.reason}"
                 print_line(f"\r{line}\033[K" if terminal else line)
-            if time.monotonic() - last_line >= every:
-                last_line = time.monotonic()
+            if item is None:
                 stats = stream.stats
                 when = f"last received {last.astimezone():%H:%M:%S}" if last else "nothing received yet"
                 line = f"{_summary(stats.updates, stats.bytes, stats.gaps)}, {when}"

@@ -5,6 +5,7 @@ _stats.py       counters of a stream
 _notices.py     the items that are not updates
 _box_score.py   the live box score
 _situation.py   sides, period and clock of a live game
+_follow.py      the items of a stream for what shows it
 _scoreboard.py  a watched game as one view
 _display.py     a stream in a notebook, or as lines
 _terminal.py    a scoreboard in a terminal
@@ -24,6 +25,7 @@ from ._streams import Batches, LiveStream
 
 if TYPE_CHECKING:
     from ._display import describe_notice as describe_notice, describe_update as describe_update
+    from ._follow import follow as follow
     from ._page import LivePage as LivePage, PageOptions as PageOptions
     from ._terminal import can_redraw as can_redraw, in_terminal as in_terminal, is_screen as is_screen
 else:
@@ -33,6 +35,7 @@ else:
         __name__,
         {
             "_display": "describe_notice describe_update",
+            "_follow": "follow",
             "_page": "PageOptions LivePage",
             "_terminal": "can_redraw in_terminal is_screen",
         },

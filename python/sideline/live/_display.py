@@ -4,13 +4,13 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._client import core_of_stream, is_entered, is_notebook, title_of
 from .._core import Update
 from .._rows import align, notebook_html, shorten, table_part, visible
 from ._box_score import LiveBoxScore
+from ._follow import follow
 from ._notices import Connected, Disconnected, Gap, Quiet, Recovered, Recovering
 from ._stats import StreamStats
 
@@ -195,25 +195,17 @@ def screen() -> Screen:
     return Notebook() if is_notebook() else Lines(lambda text: print(text, flush=True))  # noqa: T201
 
 
-def run(view: View, on: Screen, every: float, now: Callable[[], float] = monotonic) -> None:
+def run(view: View, on: Screen, every: float) -> None:
     """Show a stream until it ends or is interrupted; then close it, unless it was entered with `with`."""
     core, is_inside = core_of_stream(view.stream), is_entered(view.stream)
     try:
         core.open()
         on.show(view)
-        until = now() + every
-        while True:
-            item = core.next_within(until - now())
-            if item is not None:
-                view.add(item)
-            elif core.has_ended:
-                # An item may have arrived before the stream ended.
-                if (item := core.take()) is None:
-                    break
-                view.add(item)
-            if now() >= until:
+        for item in follow(view.stream, interval=every):
+            if item is None:
                 on.show(view)
-                until = now() + every
+            else:
+                view.add(item)
     except KeyboardInterrupt:
         pass
     finally:

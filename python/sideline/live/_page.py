@@ -21,15 +21,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs
 
-from .._client import Duration, as_seconds, is_entered
+from .._client import Duration, as_seconds, core_of_stream, is_entered
 from .._lazy import LazyModule
 from .._rows import html, notebook_html
 from ..court import COLLEGE_MEN
 from ._box_score import LiveBoxScore
 from ._court_svg import half_court
 from ._feed import plain
+from ._follow import follow
 from ._scoreboard import GameView
-from ._terminal import follow
 from ._watched import WatchedGame
 
 if TYPE_CHECKING:
@@ -215,7 +215,15 @@ class LivePage:
 
     def _follow(self) -> None:
         try:
-            follow(self._stream, self._add, self._publish, self._stop_event.is_set)
+            core_of_stream(self._stream).open()
+            self._publish()
+            for item in follow(self._stream, self._stop_event.is_set):
+                if item is None:
+                    self._publish()
+                else:
+                    self._game.add(item)
+                    if self._on_item is not None:
+                        self._on_item(item)
             # What the delay still holds back.
             while (seconds := self._game.next_due) is not None and not self._stop_event.wait(seconds):
                 self._publish()
@@ -226,11 +234,6 @@ class LivePage:
                 self._publish()
             finally:
                 self._end_event.set()
-
-    def _add(self, item: object) -> None:
-        self._game.add(item)
-        if self._on_item is not None:
-            self._on_item(item)
 
     def _publish(self) -> None:
         self._news.publish(self._game.view())

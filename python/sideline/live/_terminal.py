@@ -1,15 +1,15 @@
-"""Follows a live stream as a scoreboard, and shows it in a terminal with rich."""
+"""Shows a live stream as a scoreboard in a terminal, with rich."""
 
 import os
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
-from time import monotonic
 from typing import TYPE_CHECKING
 
-from .._client import core_of_stream, title_of
+from .._client import title_of
 from ._box_score import LiveBoxScore
 from ._display import add_counted, plural
+from ._follow import follow
 from ._scoreboard import GameView, Scoreboard, TeamView
 
 if TYPE_CHECKING:
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
     from ._streams import LiveStream
 
-__all__ = ["can_redraw", "follow", "in_terminal", "is_screen", "render"]
+__all__ = ["can_redraw", "in_terminal", "is_screen", "render"]
 
-INTERVAL = 0.25
-"""Seconds between two views, at least."""
 TERMINAL_NOTICES = 3
 TERMINAL_PLAYS = 6
 MAX_PLAYER = 24
@@ -34,33 +32,6 @@ WIDE = 145
 """Columns of a terminal in which two box scores stand side by side."""
 
 COLOURS = ("cyan", "yellow")
-
-
-def follow(
-    stream: "LiveStream",
-    add: Callable[[object], object],
-    show: Callable[[], object],
-    is_stopped: Callable[[], bool],
-    now: Callable[[], float] = monotonic,
-) -> None:
-    """Take the items of a stream until it ends or is stopped, and show the state after at most an interval."""
-    core = core_of_stream(stream)
-    core.open()
-    show()
-    until = now() + INTERVAL
-    try:
-        while not is_stopped():
-            item = core.next_within(max(0.0, until - now()))
-            # An item may have arrived before the stream ended.
-            if item is None and core.has_ended and (item := core.take()) is None:
-                break
-            if item is not None:
-                add(item)
-            if now() >= until:
-                show()
-                until = now() + INTERVAL
-    finally:
-        show()
 
 
 def is_screen() -> bool:
@@ -83,17 +54,19 @@ def in_terminal(
     board = Scoreboard(title_of(stream), score)
     console = Console()
 
-    def add(item: object) -> None:
-        add_counted(stream, score, item, board.add)
-        on_item(item)
-
     def render_board(height: int | None = None) -> "RenderableType":
         return render(board.view(stream.state, stream.stats), console.width, height)
 
     # While it runs, it has the height of the terminal; the last state is printed whole.
     with Live(console=console, auto_refresh=False, transient=True) as screen:
         try:
-            follow(stream, add, lambda: screen.update(render_board(console.height), refresh=True), is_stopped)
+            screen.update(render_board(console.height), refresh=True)
+            for item in follow(stream, is_stopped):
+                if item is None:
+                    screen.update(render_board(console.height), refresh=True)
+                else:
+                    add_counted(stream, score, item, board.add)
+                    on_item(item)
         finally:
             last = render_board()
     console.print(last)
