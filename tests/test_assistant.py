@@ -361,7 +361,7 @@ def test_a_limit_of_a_query_is_an_error(sql: str, limits: dict[str, Any], messag
     queries = library("sideline._companions.queries")
 
     async def run() -> None:
-        await queries.Queries(str(root), positions=False, limits=queries.QueryLimits(**limits)).run(sql, 200)
+        await queries.Queries(str(root), positions=False, limits=queries.QueryLimits(**limits)).query(sql, 200)
 
     with pytest.raises(sideline.QueryError, match=message) as error:
         anyio.run(run)
@@ -377,7 +377,7 @@ def test_the_process_of_a_query_has_limits_of_the_system(root: Path) -> None:
 
     async def run() -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(queries.Queries(str(root), positions=False).run, ENDLESS, 1)
+            group.start_soon(queries.Queries(str(root), positions=False).query, ENDLESS, 1)
             while not (numbers := workers()):
                 await anyio.sleep(0.05)
             [worker] = numbers
@@ -413,7 +413,7 @@ def test_a_query_writes_no_bytecode(root: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "bytecode"))
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     queries = library("sideline._companions.queries").Queries(str(root), positions=False)
-    assert anyio.run(queries.run, "select count(*) as shots from shots", 1).rows[0]["shots"] > 0
+    assert anyio.run(queries.query, "select count(*) as shots from shots", 1).rows[0]["shots"] > 0
     assert [*tmp_path.iterdir()] == []
 
 

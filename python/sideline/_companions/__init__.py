@@ -1,7 +1,7 @@
 """What connects sideline with other programs: an assistant's server, traces, and recordings without personal data.
 
 assistant.py        serves an archive to an assistant: tools and resources
-archived.py         reads what the tools return
+archived.py         the tools that read an archive
 names.py            finds teams and players by name
 verdicts.py         tells which games an answer rests on, and how reliable they are
 replies.py          turns rows and verdicts into a reply of limited length

@@ -1,10 +1,12 @@
-"""Reads from an archive what an assistant's tools return."""
+"""The tools of an assistant that read an archive."""
 
+import datetime
 import io
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from .._lazy import library, pl
 from .._rows import SCHEMAS, did_you_mean
@@ -43,8 +45,17 @@ _SHOT_COLUMNS = (
 )
 
 
+Team = Annotated[int | str | None, Field(description="Id of the team, or its name or a part of it")]
+Player = Annotated[int | str | None, Field(description="Id of the player, or the name or a part of it")]
+Game = Annotated[str, Field(description="Id of the game, from the tool games")]
+OptionalGame = Annotated[str | None, Field(description="Id of the game; default: all games")]
+
+
 class ArchivedSeason:
-    """The tables of an archive, with names beside ids."""
+    """The tables of an archive, with names beside ids. Its public methods that return a `Result` are tools.
+
+    The assistant reads their docstrings and the notes of their arguments.
+    """
 
     def __init__(self, archive: Archive, verdicts: Verdicts, *, positions: bool) -> None:
         self._archive, self._verdicts, self._positions = archive, verdicts, positions
@@ -63,29 +74,37 @@ class ArchivedSeason:
         raise ValueError(f"no table is named {name!r}{did_you_mean(name, self.table_names())}")
 
     def tables(self) -> Result:
-        """Return a row for each table."""
+        """List the tables of the archive, with their numbers of rows and what a row is."""
         rows = self._archive.info().rows
         return Result(
             [{"table": name, "rows": rows.get(name), "description": _description(name)} for name in self.table_names()]
         )
 
-    def describe(self, table: str) -> Result:
-        """Return a row for each column."""
+    def describe(self, table: Annotated[str, Field(description="Name of the table")]) -> Result:
+        """List the columns of a table, with type, unit and meaning."""
         return Result(columns_of(self.check_table(table)))
 
-    def games(self, team: int | str | None, on: str | None) -> Result:
-        """Return the games of the schedule, and those that only the teams' events list."""
+    def games(
+        self,
+        team: Team = None,
+        date: Annotated[str | None, Field(description="Day of the tip-off in UTC: YYYY-MM-DD")] = None,
+    ) -> Result:
+        """List games, the earliest first, of a team or a day."""
         rows = self._games()
         if team is not None:
             team_id = find_id("team", team, self._team_names())
             rows = [row for row in rows if team_id in (row["home_team_id"], row["away_team_id"])]
-        if on is not None:
-            day = date.fromisoformat(on)
+        if date is not None:
+            day = datetime.date.fromisoformat(date)
             rows = [row for row in rows if row["tipoff_at"] is not None and row["tipoff_at"].date() == day]
         return _first(rows, {"games": [row["game_id"] for row in rows]})
 
-    def status(self, game: str | None, since: str | None) -> Result:
-        """Return the verdicts, the worst first."""
+    def status(
+        self,
+        game: OptionalGame = None,
+        since: Annotated[str | None, Field(description="Games that start at this time or later: ISO 8601")] = None,
+    ) -> Result:
+        """Tell whether each table of each game is complete and final, with the reasons; the worst first."""
         rows = self._verdicts.rows() if since is None else self._archive.status(since=since).to_dicts()
         if game is not None:
             self._check_game(game)
@@ -94,23 +113,28 @@ class ArchivedSeason:
         games = list(dict.fromkeys(row["game_id"] for row in rows))
         return _first(rows, dict.fromkeys((row["table"] for row in rows), games))
 
-    def box_score(self, game: str) -> Result:
-        """Return a line for each player and team, the sums of the sessions."""
+    def box_score(self, game: Game) -> Result:
+        """Return the box score of a game: a line for each player, and one for each team."""
         self._check_game(game)
         sports = {str(row["sport"]).lower() for row in self._rows("teams", "sport")}
         sport: Any = "football" if sports == {"football"} else "basketball"
         return _first(box_score_of(self._archive, game, sport).to_dicts(), {"box_score": [game]})
 
-    def shots(self, game: str | None, player: int | str | None, *, picture: bool) -> Result:
-        """Return shots, the earliest first."""
+    def shots(
+        self,
+        game: OptionalGame = None,
+        player: Player = None,
+        picture: Annotated[bool, Field(description="Whether to draw them too")] = False,
+    ) -> Result:
+        """List field-goal attempts in games, of one game, a player, or both. Coordinates are from the hoop, in mm."""
         frame = self._plays("shots", game, player)
         rows = frame.select(_SHOT_COLUMNS).to_dicts()
         named_rows = self._with_names(rows)
         scope = {"shots": None if game is None else [game]}
         return _first(named_rows, scope, _picture(frame, self._team_names()) if picture else None)
 
-    def clips(self, game: str, player: int | str | None) -> Result:
-        """Return where each play of a game is in its videos, which the service has."""
+    def clips(self, game: Game, player: Player = None) -> Result:
+        """Tell where each play of a game is in its videos. It requests the videos from the service."""
         from .._answers import clips
         from .._client import Client
 
@@ -124,7 +148,7 @@ class ArchivedSeason:
         return _first(clips(frame, videos).to_dicts(), {name: [game]})
 
     def report(self) -> Result:
-        """Return the facts of the morning report."""
+        """Summarise the archive: games, rows, verdicts, holes, violations, corrections."""
         info = self._archive.info()
         verdicts = Counter(row["status"] for row in self._verdicts.rows())
         violations = Counter(row["rule"] for row in self._archive.audit().to_dicts())
@@ -146,6 +170,7 @@ class ArchivedSeason:
         return self._scan(name).select(columns).collect().to_dicts()
 
     def _games(self) -> list[Row]:
+        """Return the games of the schedule, and those that only the teams' events list, the earliest first."""
         rows = self._rows("games", *_GAME_COLUMNS, "facility_name")
         ids = {row["game_id"] for row in rows}
         names = ("game_id", "started_at", *_GAME_COLUMNS[3:])

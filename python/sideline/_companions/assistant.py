@@ -41,11 +41,6 @@ _INSTRUCTIONS = (
     "Times are UTC. player_id 0 is the total of a team. Rows without game_id are of practices."
 )
 
-Team = Annotated[int | str | None, Field(description="Id of the team, or its name or a part of it")]
-Player = Annotated[int | str | None, Field(description="Id of the player, or the name or a part of it")]
-Game = Annotated[str, Field(description="Id of the game, from the tool games")]
-OptionalGame = Annotated[str | None, Field(description="Id of the game; default: all games")]
-
 MAX_TEXT = Parameter(
     "max_text",
     Parameter.KEYWORD_ONLY,
@@ -71,9 +66,8 @@ def server(root: str, *, positions: bool, is_logged: bool) -> MCPServer:
     season = ArchivedSeason(archive, verdicts, positions=positions)
     calls = Calls(verdicts, CallLog() if is_logged else None)
     queries = Queries(store_of(archive).root, positions=positions)
-    tools = Toolbox(season, queries)
-    of_games = (tools.games, tools.status, tools.box_score, tools.shots)
-    functions = (tools.tables, tools.describe, *of_games, tools.query, tools.clips, tools.report)
+    of_games = (season.games, season.status, season.box_score, season.shots)
+    functions = (season.tables, season.describe, *of_games, queries.query, season.clips, season.report)
     return MCPServer(
         "sideline",
         title="sideline",
@@ -83,66 +77,6 @@ def server(root: str, *, positions: bool, is_logged: bool) -> MCPServer:
         tools=[_tool(function, calls) for function in functions],
         resources=[*_schemas(season), *_pages()],
     )
-
-
-class Toolbox:
-    """The tools: the assistant reads their docstrings and the notes of their arguments."""
-
-    def __init__(self, season: ArchivedSeason, queries: Queries) -> None:
-        self._season, self._queries = season, queries
-
-    def tables(self) -> Result:
-        """List the tables of the archive, with their numbers of rows and what a row is."""
-        return self._season.tables()
-
-    def describe(self, table: Annotated[str, Field(description="Name of the table")]) -> Result:
-        """List the columns of a table, with type, unit and meaning."""
-        return self._season.describe(table)
-
-    def games(
-        self,
-        team: Team = None,
-        date: Annotated[str | None, Field(description="Day of the tip-off in UTC: YYYY-MM-DD")] = None,
-    ) -> Result:
-        """List games, the earliest first, of a team or a day."""
-        return self._season.games(team, date)
-
-    def status(
-        self,
-        game: OptionalGame = None,
-        since: Annotated[str | None, Field(description="Games that start at this time or later: ISO 8601")] = None,
-    ) -> Result:
-        """Tell whether each table of each game is complete and final, with the reasons; the worst first."""
-        return self._season.status(game, since)
-
-    def box_score(self, game: Game) -> Result:
-        """Return the box score of a game: a line for each player, and one for each team."""
-        return self._season.box_score(game)
-
-    def shots(
-        self,
-        game: OptionalGame = None,
-        player: Player = None,
-        picture: Annotated[bool, Field(description="Whether to draw them too")] = False,
-    ) -> Result:
-        """List field-goal attempts in games, of one game, a player, or both. Coordinates are from the hoop, in mm."""
-        return self._season.shots(game, player, picture=picture)
-
-    async def query(
-        self,
-        sql: Annotated[str, Field(description="One select of DuckDB over the tables, by their names")],
-        limit: Annotated[int, Field(ge=1, le=10_000, description="Rows of the answer")] = 200,
-    ) -> Result:
-        """Run one select over the tables. Name a game as game_id = '…', so that only its verdict counts."""
-        return await self._queries.run(sql, limit)
-
-    def clips(self, game: Game, player: Player = None) -> Result:
-        """Tell where each play of a game is in its videos. It requests the videos from the service."""
-        return self._season.clips(game, player)
-
-    def report(self) -> Result:
-        """Summarise the archive: games, rows, verdicts, holes, violations, corrections."""
-        return self._season.report()
 
 
 class Calls:

@@ -5,8 +5,10 @@ import os
 import sys
 from dataclasses import dataclass
 from subprocess import PIPE, STDOUT
+from typing import Annotated
 
 import anyio
+from pydantic import Field
 
 from ..errors import QueryError
 from .replies import Result
@@ -35,11 +37,16 @@ class Queries:
         self._root, self._positions, self._limits = root, positions, limits or QueryLimits()
         self._turn = anyio.Semaphore(_MAX_PROCESSES)
 
-    async def run(self, query: str, limit: int) -> Result:
-        """Return at most `limit` rows; raise `QueryError`. Cancellation ends the process."""
+    async def query(
+        self,
+        sql: Annotated[str, Field(description="One select of DuckDB over the tables, by their names")],
+        limit: Annotated[int, Field(ge=1, le=10_000, description="Rows of the answer")] = 200,
+    ) -> Result:
+        """Run one select over the tables. Name a game as game_id = '…', so that only its verdict counts."""
+        # A tool: the assistant reads the docstring. A cancelled call ends the process.
         request = {
             "root": self._root,
-            "query": query,
+            "query": sql,
             "limit": limit,
             "positions": self._positions,
             **self._limits.__dict__,
