@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         STATISTICS as STATISTICS,
         align as align,
         cell as cell,
+        count_text as count_text,
         shorten as shorten,
         table_text as table_text,
         visible as visible,
@@ -57,7 +58,7 @@ else:
             ),
             "schemas": "SCHEMAS",
             "suggestions": "did_you_mean resembling",
-            "text": "STATISTICS align cell shorten table_text visible",
+            "text": "STATISTICS align cell count_text shorten table_text visible",
             "zones": "in_zone zone",
         },
     )

@@ -8,14 +8,10 @@ from typing import Any
 
 from .._client import take_rows
 from .._core import Table
-from .._rows import Part, facts_part, notebook_html, rows_part, visible
+from .._rows import Part, count_text, facts_part, notebook_html, rows_part, visible
 from ..batch import MAX_HOLES_SHOWN
 from ..errors import IncompleteSync
 from ._life import is_lacking
-
-
-def _count(table: Table, noun: str) -> str:
-    return f"{table.num_rows:,} {noun}{'s' * (table.num_rows != 1)}"
 
 
 class SyncReport:
@@ -54,20 +50,18 @@ class SyncReport:
                 report=self,
             )
 
-    def _holes(self) -> str:
-        return f"{len(self.holes):,} hole{'s' * (len(self.holes) != 1)}"
-
     def __repr__(self) -> str:
-        state = "complete" if self.complete else self._holes()
-        drift = f", {_count(self.drift, 'unknown field')}" if self.drift.num_rows else ""
-        units, corrections = _count(self.coverage, "unit"), _count(self.corrections, "correction")
+        state = "complete" if self.complete else count_text(len(self.holes), "hole")
+        drift = f", {count_text(self.drift.num_rows, 'unknown field')}" if self.drift.num_rows else ""
+        units = count_text(self.coverage.num_rows, "unit")
+        corrections = count_text(self.corrections.num_rows, "correction")
         return f"<sideline.archive.SyncReport {units}, {state}, {corrections}{drift}>"
 
     def _repr_html_(self) -> str:
         statuses = Counter(self.coverage.to_arrow(["status"])["status"].to_pylist())
         facts = {"units": self.coverage.num_rows, **dict(sorted(statuses.items()))}
         facts |= {"corrections": self.corrections.num_rows, "unknown fields": self.drift.num_rows}
-        title = "sync: complete" if self.complete else f"sync: {self._holes()}"
+        title = "sync: complete" if self.complete else f"sync: {count_text(len(self.holes), 'hole')}"
         return notebook_html(facts_part(title, facts), _first_holes(self.holes))
 
 

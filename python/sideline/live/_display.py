@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .._client import core_of_stream, is_entered, is_notebook, title_of
 from .._core import Update
-from .._rows import align, notebook_html, shorten, table_part, visible
+from .._rows import align, count_text, notebook_html, shorten, table_part, visible
 from ._box_score import LiveBoxScore
 from ._follow import follow
 from ._notices import Connected, Disconnected, Gap, Quiet, Recovered, Recovering
@@ -23,7 +23,6 @@ __all__ = [
     "describe_notice",
     "describe_update",
     "doubts",
-    "plural",
     "run",
     "screen",
     "stat_columns",
@@ -76,7 +75,11 @@ class View:
         """Return the stream's state in one line."""
         stats = self.stream.stats
         last = f", the last {format_clock(self.updates[-1].received_at)}" if self.updates else ""
-        parts = [self.stream.state, f"{plural(stats.updates, 'update')}{last}", *doubts(stats, self.score.unreadable)]
+        parts = [
+            self.stream.state,
+            f"{count_text(stats.updates, 'update')}{last}",
+            *doubts(stats, self.score.unreadable),
+        ]
         return f"{title_of(self.stream)}: {'; '.join(parts)}"
 
     def columns(self) -> list[str] | None:
@@ -122,15 +125,10 @@ def add_counted(stream: "LiveStream", score: LiveBoxScore, item: object, add: Ca
         core_of_stream(stream).count_unreadable(score.unreadable - before)
 
 
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun: "1 row", "3 rows"."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
 def doubts(stats: StreamStats, unreadable: int) -> list[str]:
     """Return what a reader should know about gaps and unreadable rows; nothing if there are none."""
-    gaps = f"{plural(stats.gaps, 'gap')}, {stats.open_gaps} open" if stats.gaps else ""
-    rows = f"{plural(unreadable, 'row')} unreadable" if unreadable else ""
+    gaps = f"{count_text(stats.gaps, 'gap')}, {stats.open_gaps} open" if stats.gaps else ""
+    rows = f"{count_text(unreadable, 'row')} unreadable" if unreadable else ""
     return [text for text in (gaps, rows) if text]
 
 

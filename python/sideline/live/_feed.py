@@ -9,14 +9,8 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from .._client import jersey_numbers_of
-from .._rows import shorten, visible
 from ._box_score import LiveBoxScore
-from ._situation import clock_text
-
-__all__ = ["FEED_FIELDS", "SCORE_FIELDS", "Document", "documents", "feed_rows", "plain", "row_names", "score_fields"]
-
-MAX_TEXT = 60
-"""Characters of a name."""
+from ._situation import clock_text, player_text, short_text
 
 _VERDICT_FIELDS = {
     "stale": "Whether values may be missing: a gap is open, the connection is lost, or the stream has just begun",
@@ -94,13 +88,12 @@ def _row(
     verdict: Mapping[str, Any],
 ) -> dict[str, Any]:
     is_total, player_id = line["is_team_total"], line["player_id"]
-    name = " ".join(part for part in (line["first_name"], line["last_name"]) if part)
     return {
         "game_id": game_id,
         "team_id": line["team_id"],
         "team": _text(line["team_name"]),
         "player_id": None if is_total else player_id,
-        "player": "Team total" if is_total else _text(name or f"player {player_id}"),
+        "player": "Team total" if is_total else player_text(line),
         "jersey": None if is_total else _text(jersey_numbers.get(player_id)),
         **{code: _count(value) for code, value in line.items() if code.isupper()},
         **verdict,
@@ -151,4 +144,4 @@ def plain(value: object) -> str:
 
 
 def _text(value: str | None) -> str | None:
-    return None if value is None else shorten(visible(value), MAX_TEXT)
+    return None if value is None else short_text(value)

@@ -12,7 +12,7 @@ from ..errors import DecodeError
 from ._box_score import LiveBoxScore
 from ._display import describe_notice, format_clock, stat_columns
 from ._notices import Gap, Recovered
-from ._situation import Side, clock_text, dicts, number, whole
+from ._situation import Side, clock_text, dicts, number, player_text, short_text, side_of, whole
 from ._stats import StreamStats
 
 __all__ = ["GameView", "Play", "Scoreboard", "Shot", "TeamView"]
@@ -22,8 +22,6 @@ MAX_PLAYERS = 60
 MAX_PLAYS = 12
 MAX_NOTICES = 10
 MAX_SHOTS = 1000
-MAX_TEXT = 60
-"""Characters of a name."""
 MAX_NOTICE = 300
 """Characters of a notice."""
 MAX_DISTANCE = 35_000
@@ -101,7 +99,7 @@ class Scoreboard:
     """
 
     def __init__(self, title: str, score: LiveBoxScore) -> None:
-        self._title = _text(title)
+        self._title = short_text(title)
         self._score = score
         self._is_over = False
         self._last: str | None = None
@@ -147,7 +145,7 @@ class Scoreboard:
         rows = self._score.table().to_dicts()
         sides = {"home": self._score.home, "away": self._score.away}
         ids = _team_ids(rows, sides.values())
-        players = {(row["team_id"], row["player_id"]): _player(row) for row in rows}
+        players = {(row["team_id"], row["player_id"]): player_text(row) for row in rows}
         columns = stat_columns(rows)
         teams = [_team(team, [row for row in rows if row["team_id"] == team], columns, sides) for team in ids]
         names = {team: team_view["name"] for team, team_view in zip(ids, teams, strict=True)}
@@ -164,7 +162,7 @@ class Scoreboard:
             "period": self._score.period,
             "clock": clock_text(self._score.clock),
             "is_over": self._is_over,
-            "columns": [_text(column) for column in columns],
+            "columns": [short_text(column) for column in columns],
             "teams": teams,
             "shots": self._shot_views(ids, players),
             "plays": self._play_views(names, players),
@@ -210,7 +208,7 @@ class Scoreboard:
             return
         self._is_over = self._is_over or marker.startswith("GAME_END")
         period = data.get("period")
-        at = _text(period) if isinstance(period, str) else self._score.period or ""
+        at = short_text(period) if isinstance(period, str) else self._score.period or ""
         self._add_play(at, None, None, _words(marker), data)
 
     def _read_play(self, team: int, player: int, data: Mapping[str, Any]) -> None:
@@ -244,7 +242,7 @@ class Scoreboard:
         x, y = position
         at = number(data.get("occurred_at"))
         period, game_clock = data.get("period"), data.get("game_clock")
-        period = _text(period) if isinstance(period, str) else None
+        period = short_text(period) if isinstance(period, str) else None
         game_clock = clock_text(game_clock) if isinstance(game_clock, str) else None
         clock = " ".join(part for part in (period, game_clock) if part)
         points = "3 points" if data.get("is_3point") is True else "2 points"
@@ -266,16 +264,14 @@ def _team(
     team: int, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Sequence[str]], sides: Mapping[str, Side]
 ) -> TeamView:
     place = next((place for place, named_side in sides.items() if named_side.team_id == team), "")
+    side = sides[place] if place else side_of(team, rows)
     total = next((row for row in rows if row["is_team_total"]), None)
-    name = next((row["team_name"] for row in rows if row["team_name"]), None)
-    side = sides.get(place)
-    score = next((total[code] for code in ("PTS", "TEAM_SCORE") if total and total.get(code) is not None), None)
     players = [row for row in rows if not row["is_team_total"]][:MAX_PLAYERS]
     return {
-        "name": _text(name or (side and side.name) or f"team {team}"),
+        "name": short_text(side.name or f"team {team}"),
         "side": place,
-        "score": side.points if score is None and side else whole(score),
-        "rows": [{"name": _player(row), "values": _values(row, columns)} for row in players],
+        "score": side.points,
+        "rows": [{"name": player_text(row), "values": _values(row, columns)} for row in players],
         "total": None if total is None else _values(total, columns),
     }
 
@@ -317,11 +313,6 @@ def _name_player(players: Mapping[tuple[int, int], str], team: int | None, playe
     return players.get((team or 0, player), f"player {player}")
 
 
-def _player(row: Mapping[str, Any]) -> str:
-    name = " ".join(part for part in (row["first_name"], row["last_name"]) if part)
-    return _text(name) if name else f"player {row['player_id']}"
-
-
 _SHOT = re.compile(r"(DELETED_|UPDATED_)?(TWO_POINT|THREE_POINT|FREE_THROW)_(MAKE|MISS)(?:_TO_(MAKE|MISS))?")
 _SHOTS = {"TWO_POINT": "two-pointer", "THREE_POINT": "three-pointer", "FREE_THROW": "free throw"}
 _RESULTS = {"MAKE": "made", "MISS": "missed"}
@@ -334,8 +325,4 @@ def _words(code: str) -> str:
         if corrected:
             return f"{_SHOTS[kind]} corrected from {_RESULTS[result]} to {_RESULTS[corrected]}"
         return f"{_RESULTS[result]} {_SHOTS[kind]}{' deleted' if change == 'DELETED_' else ''}"
-    return _text(code.replace("_", " ").lower())
-
-
-def _text(value: str) -> str:
-    return shorten(visible(value), MAX_TEXT)
+    return short_text(code.replace("_", " ").lower())

@@ -69,17 +69,8 @@ class Situation:
         team_id = self.teams.get(place)
         if team_id is None:
             return Side()
-        of_team = [row for row in rows if row["team_id"] == team_id]
-        total: Mapping[str, Any] = next((row for row in of_team if row["is_team_total"]), {})
-        name = next((row["team_name"] for row in of_team if row["team_name"]), None) or self.names.get(team_id)
-        points = next((total[code] for code in ("PTS", "TEAM_SCORE") if total.get(code) is not None), None)
-        return Side(
-            team_id,
-            name,
-            self.points.get(place) if points is None else whole(points),
-            whole(total.get("FL")),
-            self.timeouts_left.get(place),
-        )
+        names = self.names.get(team_id), self.points.get(place), self.timeouts_left.get(place)
+        return side_of(team_id, rows, *names)
 
     def _read_sides(self, data: Mapping[str, Any], at: float | None) -> None:
         for side in ("home", "away"):
@@ -98,19 +89,41 @@ class Situation:
         for team_fields in dicts(data.get("teams")):
             team_id, name = whole(team_fields.get("id")), team_fields.get("name")
             if team_id is not None and team_id in self.teams.values() and isinstance(name, str) and name:
-                self.names[team_id] = _text(name)
+                self.names[team_id] = short_text(name)
         self.names = {team_id: name for team_id, name in self.names.items() if team_id in self.teams.values()}
 
     def _read_clock(self, data: Mapping[str, Any], at: float | None, *, is_numbered: bool) -> None:
         period = data.get("period")
         if isinstance(period, str) and period and (self.period is None or not is_numbered):
-            self.period = self.period if self._is_late("period", "", at) else _text(period)
+            self.period = self.period if self._is_late("period", "", at) else short_text(period)
         # Numbered messages are repeated after a reconnect: their clock may be an old one.
         names = [name for name in ("game_clock", "gameClock") if name in data]
         if not names or is_numbered or self._is_late("clock", "", at):
             return
         clock = data[names[0]]
-        self.clock = _text(clock) if isinstance(clock, str) and 0 < len(clock) <= MAX_TEXT else None
+        self.clock = short_text(clock) if isinstance(clock, str) and 0 < len(clock) <= MAX_TEXT else None
+
+
+def side_of(
+    team_id: int,
+    rows: Sequence[Mapping[str, Any]],
+    name: str | None = None,
+    points: int | None = None,
+    timeouts_left: int | None = None,
+) -> Side:
+    """Return a team as a side: name, points and fouls by its box score, where that has them."""
+    of_team = [row for row in rows if row["team_id"] == team_id]
+    total: Mapping[str, Any] = next((row for row in of_team if row["is_team_total"]), {})
+    own_name = next((row["team_name"] for row in of_team if row["team_name"]), None)
+    own_points = next((total[code] for code in ("PTS", "TEAM_SCORE") if total.get(code) is not None), None)
+    points = points if own_points is None else whole(own_points)
+    return Side(team_id, own_name or name, points, whole(total.get("FL")), timeouts_left)
+
+
+def player_text(row: Mapping[str, Any]) -> str:
+    """Return the name of a player, or the id."""
+    name = " ".join(filter(None, (row["first_name"], row["last_name"])))
+    return short_text(name) if name else f"player {row['player_id']}"
 
 
 def clock_seconds(clock: str | None) -> float | None:
@@ -141,7 +154,7 @@ def clock_text(clock: str | None) -> str | None:
     """
     seconds = clock_seconds(clock)
     if clock is None or seconds is None:
-        return None if clock is None or len(clock) > MAX_TEXT else _text(clock)
+        return None if clock is None or len(clock) > MAX_TEXT else short_text(clock)
     return f"{int(seconds // 60)}:{int(seconds % 60):02d}" if seconds >= 60 else f"{math.floor(seconds * 10) / 10:.1f}"
 
 
@@ -166,5 +179,6 @@ def whole(value: Any) -> int | None:
     return int(count) if count is not None and count == int(count) else None
 
 
-def _text(value: str) -> str:
+def short_text(value: str) -> str:
+    """Return a name of the service as a screen shows it."""
     return shorten(visible(value), MAX_TEXT)

@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from .._client import title_of
+from .._rows import count_text
 from ._box_score import LiveBoxScore
-from ._display import add_counted, plural
+from ._display import add_counted
 from ._follow import follow
 from ._scoreboard import GameView, Scoreboard, TeamView
 
@@ -100,7 +101,7 @@ def render(view: GameView, width: int, height: int | None = None) -> "Renderable
         parts += [Text(), box]
     left_out = sum(max(0, len(team["rows"]) - rows) for team in view["teams"])
     if left_out:
-        parts.append(Text(f"{plural(left_out, 'player')} left out: the terminal is too low", "yellow"))
+        parts.append(Text(f"{count_text(left_out, 'player')} left out: the terminal is too low", "yellow"))
     if plays:
         parts.append(Text())
     for play in view["plays"][:plays]:
@@ -147,14 +148,14 @@ def _status(view: GameView) -> "Text":
 
     # As the style of the whole line, it would colour the rest too.
     line = Text().append(view["state"], {"connected": "green", "closed": "dim"}.get(view["state"], "bold red"))
-    line.append(f" · {plural(view['updates'], 'update')}", "dim")
+    line.append(f" · {count_text(view['updates'], 'update')}", "dim")
     if view["stale"]:
         line.append(" · values may be missing", "bold red")
     if view["gaps"]:
         open_gaps = f", {view['open_gaps']} open" if view["open_gaps"] else ", all closed"
-        line.append(f" · {plural(view['gaps'], 'gap')}{open_gaps}", "bold red" if view["open_gaps"] else "dim")
+        line.append(f" · {count_text(view['gaps'], 'gap')}{open_gaps}", "bold red" if view["open_gaps"] else "dim")
     if view["unreadable"]:
-        line.append(f" · {plural(view['unreadable'], 'row')} unreadable", "bold red")
+        line.append(f" · {count_text(view['unreadable'], 'row')} unreadable", "bold red")
     return line.append(f" · last update {view['last']}", "dim") if view["last"] else line
 
 
