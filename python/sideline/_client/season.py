@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 else:
     _engines, polars = LazyModule("sideline._engines"), LazyModule("polars")
 
-__all__ = ["AsyncSeason", "Season"]
-
 _FIRST_MONTH = 7
 
 

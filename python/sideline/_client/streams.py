@@ -18,8 +18,6 @@ from ..errors import ConfigurationError
 from .arguments import as_seconds
 from .types import Duration
 
-__all__ = ["Streams", "check_websocket_url"]
-
 Overflow = Literal["block", "drop_oldest", "latest"]
 Recover = Literal["auto", "off"]
 

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 from .arguments import as_seconds
 from .types import Duration
 
-__all__ = ["Timeout"]
-
 
 class Timeout(NamedTuple):
     """Limits in seconds, or as a `timedelta`; all three always apply.

@@ -29,8 +29,6 @@ else:
     _client = LazyModule("sideline._client")
     pyarrow = LazyModule("pyarrow")
 
-__all__ = ["Part", "Plan", "PlanUnit"]
-
 _VERSION = 1
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -12,8 +12,6 @@ from ..errors import DecodeError
 from ._notices import NOTICES, Gap
 from ._situation import Side, Situation, clock_seconds
 
-__all__ = ["LiveBoxScore", "Problem"]
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:

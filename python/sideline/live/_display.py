@@ -17,17 +17,6 @@ from ._stats import StreamStats
 if TYPE_CHECKING:
     from ._streams import LiveStream
 
-__all__ = [
-    "View",
-    "add_counted",
-    "describe_notice",
-    "describe_update",
-    "doubts",
-    "run",
-    "screen",
-    "stat_columns",
-]
-
 MAX_ROWS = 60
 """Rows shown of a box score: two teams of thirty."""
 MAX_NOTICES = 5

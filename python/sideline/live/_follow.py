@@ -9,8 +9,6 @@ from .._client import core_of_stream
 if TYPE_CHECKING:
     from ._streams import LiveStream
 
-__all__ = ["follow"]
-
 INTERVAL = 0.25
 """Seconds between two ticks, at least."""
 

@@ -5,8 +5,6 @@ from datetime import datetime
 
 from .._core import Update
 
-__all__ = ["Connected", "Disconnected", "Gap", "Notice", "Quiet", "Recovered", "Recovering"]
-
 
 class Notice:
     """An item of a stream that is not an update.

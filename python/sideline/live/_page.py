@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 else:
     _streams = LazyModule("sideline.live._streams")
 
-__all__ = ["LivePage", "PageOptions"]
-
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 MAX_DELAY = 3600.0

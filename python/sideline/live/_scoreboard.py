@@ -15,8 +15,6 @@ from ._notices import Gap, Recovered
 from ._situation import Side, clock_text, dicts, number, player_text, short_text, side_of, whole
 from ._stats import StreamStats
 
-__all__ = ["GameView", "Play", "Scoreboard", "Shot", "TeamView"]
-
 MAX_PLAYERS = 60
 """Rows of a team's box score."""
 MAX_PLAYS = 12

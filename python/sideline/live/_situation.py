@@ -7,8 +7,6 @@ from typing import Any
 
 from .._rows import shorten, visible
 
-__all__ = ["Side", "Situation", "clock_seconds", "clock_text", "dicts", "number", "whole"]
-
 MAX_TEXT = 60
 """Characters of a name, and of a clock: a longer one is left out."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ._streams import LiveStream
 
-__all__ = ["can_redraw", "in_terminal", "is_screen", "render"]
-
 TERMINAL_NOTICES = 3
 TERMINAL_PLAYS = 6
 MAX_PLAYER = 24
