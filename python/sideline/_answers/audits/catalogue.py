@@ -34,370 +34,257 @@ class Rule(NamedTuple):
 
 Check: TypeAlias = "Callable[[Tables], Rows]"
 
-_CATALOGUE: tuple[tuple[Rule, Check], ...] = (
-    (
-        Rule(
-            "box_score_is_sum_of_events",
-            "Each counted stat of a player, and of a team, is the sum of its stat events.",
-            ("player_stats", "stat_events"),
-            (),
-            1e-6,
-            "count",
-        ),
+
+def _rule(
+    check: Check,
+    meaning: str,
+    tables: tuple[str, ...],
+    any_of: tuple[str, ...] = (),
+    *,
+    tolerance: float | None = None,
+    unit: str | None = None,
+) -> tuple[Rule, Check]:
+    """Return the rule of a check, whose function has its name."""
+    return Rule(check.__name__, meaning, tables, any_of, tolerance, unit), check
+
+
+_CATALOGUE = (
+    _rule(
         sums.box_score_is_sum_of_events,
+        "Each counted stat of a player, and of a team, is the sum of its stat events.",
+        ("player_stats", "stat_events"),
+        tolerance=1e-6,
+        unit="count",
     ),
-    (
-        Rule(
-            "team_is_sum_of_players",
-            "Each counted stat of a team's own row (player 0) is the sum of its players'.",
-            ("player_stats",),
-            (),
-            1e-6,
-            "count",
-        ),
+    _rule(
         sums.team_is_sum_of_players,
+        "Each counted stat of a team's own row (player 0) is the sum of its players'.",
+        ("player_stats",),
+        tolerance=1e-6,
+        unit="count",
     ),
-    (
-        Rule(
-            "points_from_makes",
-            "PTS = 2 FG2 + 3 FG3 + FT in every row. If the service does not send FG2, it is FG - FG3; if it does not"
-            " send FG3, the rule does not apply.",
-            ("player_stats",),
-            (),
-            1e-6,
-            "count",
-        ),
+    _rule(
         sums.points_from_makes,
+        "PTS = 2 FG2 + 3 FG3 + FT in every row. If the service does not send FG2, it is FG - FG3; if it does not"
+        " send FG3, the rule does not apply.",
+        ("player_stats",),
+        tolerance=1e-6,
+        unit="count",
     ),
-    (
-        Rule(
-            "possessions_match_events",
-            "A player has the same counted stats in the possessions and in the stat events. PTS is not compared,"
-            " because possessions list makes without their value. A code that no possession has is compared only if it"
-            " is documented for possessions: FGA, FGA3, REB, DEFENSIVE_REB, FGA_OTD, FGA3_OTD.",
-            ("possession_events", "stat_events"),
-            (),
-            1e-6,
-            "count",
-        ),
+    _rule(
         sums.possessions_match_events,
+        "A player has the same counted stats in the possessions and in the stat events. PTS is not compared,"
+        " because possessions list makes without their value. A code that no possession has is compared only if it"
+        " is documented for possessions: FGA, FGA3, REB, DEFENSIVE_REB, FGA_OTD, FGA3_OTD.",
+        ("possession_events", "stat_events"),
+        tolerance=1e-6,
+        unit="count",
     ),
-    (
-        Rule(
-            "shots_match_events",
-            "A player's shots, makes, threes and made threes are as many as FGA, FG, FGA3 and FG3 in the stat events.",
-            ("shots", "stat_events"),
-            (),
-            1e-6,
-            "count",
-        ),
+    _rule(
         sums.shots_match_events,
+        "A player's shots, makes, threes and made threes are as many as FGA, FG, FGA3 and FG3 in the stat events.",
+        ("shots", "stat_events"),
+        tolerance=1e-6,
+        unit="count",
     ),
-    (
-        Rule(
-            "plays_match_events",
-            "A player's counted stats are the same in the plays and in the stat events, in sessions that have both. A"
-            " code that no play has is not compared.",
-            ("play_by_play", "stat_events"),
-            (),
-            1e-6,
-            "count",
-        ),
+    _rule(
         sums.plays_match_events,
+        "A player's counted stats are the same in the plays and in the stat events, in sessions that have both. A"
+        " code that no play has is not compared.",
+        ("play_by_play", "stat_events"),
+        tolerance=1e-6,
+        unit="count",
     ),
-    (
-        Rule(
-            "turnovers_match_events",
-            "A possession's attribute `turnover` is the number of TO among its events, or 1 if there are several. A"
-            " team's turnover may be only among the stat events, within 5 s of the possession. A session without any"
-            " TO is not compared.",
-            ("possessions", "possession_events"),
-            (),
-            5,
-            "s",
-        ),
+    _rule(
         sums.turnovers_match_events,
+        "A possession's attribute `turnover` is the number of TO among its events, or 1 if there are several. A"
+        " team's turnover may be only among the stat events, within 5 s of the possession. A session without any"
+        " TO is not compared.",
+        ("possessions", "possession_events"),
+        tolerance=5,
+        unit="s",
     ),
-    (
-        Rule(
-            "five_a_side",
-            "A possession has five different players on each side, and nobody on both.",
-            ("possessions",),
-            (),
-            None,
-            None,
-        ),
+    _rule(
         places.five_a_side,
+        "A possession has five different players on each side, and nobody on both.",
+        ("possessions",),
     ),
-    (
-        Rule(
-            "events_inside_possession",
-            "An event of a possession happens between the start and the end of the possession, within 5 s.",
-            ("possessions", "possession_events"),
-            (),
-            timing.POSSESSION_TOLERANCE_S,
-            "s",
-        ),
+    _rule(
         timing.events_inside_possession,
+        "An event of a possession happens between the start and the end of the possession, within 5 s.",
+        ("possessions", "possession_events"),
+        tolerance=timing.POSSESSION_TOLERANCE_S,
+        unit="s",
     ),
-    (
-        Rule(
-            "possessions_follow_each_other",
-            "No possession is missing: if at least nine of ten possessions of a session start at the game clock at"
-            " which the one before ended, all do, and the last one of a finished period ends at 0:00. Services that"
-            " leave time between possessions are not checked, nor is a last one that ends above 36 s.",
-            ("possessions",),
-            (),
-            timing.ADJACENT_TOLERANCE_S,
-            "s",
-        ),
+    _rule(
         timing.possessions_follow_each_other,
+        "No possession is missing: if at least nine of ten possessions of a session start at the game clock at"
+        " which the one before ended, all do, and the last one of a finished period ends at 0:00. Services that"
+        " leave time between possessions are not checked, nor is a last one that ends above 36 s.",
+        ("possessions",),
+        tolerance=timing.ADJACENT_TOLERANCE_S,
+        unit="s",
     ),
-    (
-        Rule(
-            "clocks_never_rise",
-            "Inside a period the game clock does not rise from one moment to the next. Clocks out of range, and moments"
-            " outside their session or possession, are covered by other rules.",
-            (),
-            ("stat_events", "shots", "possessions"),
-            1e-6,
-            "s",
-        ),
+    _rule(
         timing.clocks_never_rise,
+        "Inside a period the game clock does not rise from one moment to the next. Clocks out of range, and moments"
+        " outside their session or possession, are covered by other rules.",
+        (),
+        ("stat_events", "shots", "possessions"),
+        tolerance=1e-6,
+        unit="s",
     ),
-    (
-        Rule(
-            "game_clock_in_range",
-            "A game clock shows at most 25 minutes in a game (no period is longer than 20), and at most 60 elsewhere.",
-            (),
-            ("stat_events", "shots", "possessions"),
-            300,
-            "s",
-        ),
+    _rule(
         timing.game_clock_in_range,
+        "A game clock shows at most 25 minutes in a game (no period is longer than 20), and at most 60 elsewhere.",
+        (),
+        ("stat_events", "shots", "possessions"),
+        tolerance=300,
+        unit="s",
     ),
-    (
-        Rule(
-            "shot_clock_in_range",
-            "A shot clock shows at most 36 s: the longest in use is 35. Practices and football are not checked.",
-            (),
-            ("stat_events", "shots", "possession_events"),
-            1,
-            "s",
-        ),
+    _rule(
         timing.shot_clock_in_range,
+        "A shot clock shows at most 36 s: the longest in use is 35. Practices and football are not checked.",
+        (),
+        ("stat_events", "shots", "possession_events"),
+        tolerance=1,
+        unit="s",
     ),
-    (
-        Rule(
-            "sessions_end_after_start",
-            "A session does not end before it starts. One without duration is not a violation.",
-            ("sessions",),
-            (),
-            0,
-            "ms",
-        ),
+    _rule(
         timing.sessions_end_after_start,
+        "A session does not end before it starts. One without duration is not a violation.",
+        ("sessions",),
+        tolerance=0,
+        unit="ms",
     ),
-    (
-        Rule(
-            "happens_inside_session",
-            "Stat events, shots and possessions happen between the start and the end of their session, within 5"
-            " minutes. An unknown end is not checked.",
-            ("sessions",),
-            ("stat_events", "shots", "possessions"),
-            timing.SESSION_TOLERANCE_S,
-            "s",
-        ),
+    _rule(
         timing.happens_inside_session,
+        "Stat events, shots and possessions happen between the start and the end of their session, within 5"
+        " minutes. An unknown end is not checked.",
+        ("sessions",),
+        ("stat_events", "shots", "possessions"),
+        tolerance=timing.SESSION_TOLERANCE_S,
+        unit="s",
     ),
-    (
-        Rule(
-            "periods_in_order",
-            "The sessions of a game's regular time have its periods in order, and the rows of one session have one"
-            " period. Only H1, H2 and Q1 to Q4 are compared; other labels, and overtime, are not checked.",
-            ("sessions", "events"),
-            ("stat_events", "shots", "possessions"),
-            None,
-            None,
-        ),
+    _rule(
         timing.periods_in_order,
+        "The sessions of a game's regular time have its periods in order, and the rows of one session have one"
+        " period. Only H1, H2 and Q1 to Q4 are compared; other labels, and overtime, are not checked.",
+        ("sessions", "events"),
+        ("stat_events", "shots", "possessions"),
     ),
-    (
-        Rule(
-            "windows_touch",
-            "A session's location windows follow each other without a hole and without an overlap.",
-            ("location_windows",),
-            (),
-            0,
-            "ms",
-        ),
+    _rule(
         timing.windows_touch,
+        "A session's location windows follow each other without a hole and without an overlap.",
+        ("location_windows",),
+        tolerance=0,
+        unit="ms",
     ),
-    (
-        Rule(
-            "windows_cover",
-            "A session's location windows reach from its start to its end.",
-            ("location_windows", "sessions"),
-            (),
-            0,
-            "ms",
-        ),
+    _rule(
         timing.windows_cover,
+        "A session's location windows reach from its start to its end.",
+        ("location_windows", "sessions"),
+        tolerance=0,
+        unit="ms",
     ),
-    (
-        Rule(
-            "shot_frames_agree",
-            "A shot's position from the hoop agrees with that on the court: -sign(hoop_y) * (player - hoop), to 1 mm.",
-            ("shots",),
-            (),
-            places.FRAME_TOLERANCE_MM,
-            "mm",
-        ),
+    _rule(
         places.shot_frames_agree,
+        "A shot's position from the hoop agrees with that on the court: -sign(hoop_y) * (player - hoop), to 1 mm.",
+        ("shots",),
+        tolerance=places.FRAME_TOLERANCE_MM,
+        unit="mm",
     ),
-    (
-        Rule(
-            "shots_on_court",
-            "A shooter is on the court or at most 5 m outside it. The hoop that the service sent with the shot gives"
-            " the court's length. Football is not checked.",
-            ("shots",),
-            (),
-            places.MAX_OFF_COURT_MM,
-            "mm",
-        ),
+    _rule(
         places.shots_on_court,
+        "A shooter is on the court or at most 5 m outside it. The hoop that the service sent with the shot gives"
+        " the court's length. Football is not checked.",
+        ("shots",),
+        tolerance=places.MAX_OFF_COURT_MM,
+        unit="mm",
     ),
-    (
-        Rule(
-            "shot_values_match_distance",
-            "A three is taken at least 5.52 m from the hoop that the service sent, a two at most 7.74 m: half a metre"
-            " beyond the nearest (6.02 m) and the farthest (7.24 m) three-point lines in use. Football is not checked.",
-            (),
-            ("shots", "possession_events", "stat_events"),
-            places.LINE_TOLERANCE_MM,
-            "mm",
-        ),
+    _rule(
         places.shot_values_match_distance,
+        "A three is taken at least 5.52 m from the hoop that the service sent, a two at most 7.74 m: half a metre"
+        " beyond the nearest (6.02 m) and the farthest (7.24 m) three-point lines in use. Football is not checked.",
+        (),
+        ("shots", "possession_events", "stat_events"),
+        tolerance=places.LINE_TOLERANCE_MM,
+        unit="mm",
     ),
-    (
-        Rule(
-            "players_are_on_a_roster",
-            "A player with rows is on one of the rosters, if the roster of the player's team was passed. Only the"
-            " rosters of games list players who left: a roster requested without a game is compared with later"
-            " sessions.",
-            ("players",),
-            _ROWS,
-            None,
-            None,
-        ),
+    _rule(
         presence.players_are_on_a_roster,
+        "A player with rows is on one of the rosters, if the roster of the player's team was passed. Only the"
+        " rosters of games list players who left: a roster requested without a game is compared with later"
+        " sessions.",
+        ("players",),
+        _ROWS,
     ),
-    (
-        Rule(
-            "sessions_are_listed",
-            "A session that has rows is a session of an event. All events that concern the rows must be in `game`.",
-            ("sessions",),
-            _ROWS,
-            None,
-            None,
-        ),
+    _rule(
         presence.sessions_are_listed,
+        "A session that has rows is a session of an event. All events that concern the rows must be in `game`.",
+        ("sessions",),
+        _ROWS,
     ),
-    (
-        Rule(
-            "sessions_have_rows",
-            "A session of a game that is over, and lasted more than 5 minutes, has rows in one of the tables. It is"
-            " not applied if coverage says why there are none, or, without coverage, if the responses are of a"
-            " single session.",
-            ("sessions",),
-            _ROWS,
-            presence.MIN_SESSION_WITH_ROWS_S,
-            "s",
-        ),
+    _rule(
         presence.sessions_have_rows,
+        "A session of a game that is over, and lasted more than 5 minutes, has rows in one of the tables. It is"
+        " not applied if coverage says why there are none, or, without coverage, if the responses are of a"
+        " single session.",
+        ("sessions",),
+        _ROWS,
+        tolerance=presence.MIN_SESSION_WITH_ROWS_S,
+        unit="s",
     ),
-    (
-        Rule(
-            "games_have_all_sessions",
-            "A game of halves has two sessions and one of quarters has four, if its sessions leave more than 10 minutes"
-            " in a row between its start and its end uncovered. Games that are not over, or that have a session"
-            " withdrawn by coverage, are not checked.",
-            ("sessions", "events"),
-            (),
-            presence.MAX_UNCOVERED_S,
-            "s",
-        ),
+    _rule(
         presence.games_have_all_sessions,
+        "A game of halves has two sessions and one of quarters has four, if its sessions leave more than 10 minutes"
+        " in a row between its start and its end uncovered. Games that are not over, or that have a session"
+        " withdrawn by coverage, are not checked.",
+        ("sessions", "events"),
+        tolerance=presence.MAX_UNCOVERED_S,
+        unit="s",
     ),
-    (
-        Rule(
-            "both_teams_have_possessions",
-            "A session of a game with at least ten possessions has some of two teams.",
-            ("possessions",),
-            (),
-            None,
-            None,
-        ),
+    _rule(
         presence.both_teams_have_possessions,
+        "A session of a game with at least ten possessions has some of two teams.",
+        ("possessions",),
     ),
-    (
-        Rule(
-            "withdrawn_sessions_have_no_rows",
-            "A session that coverage calls withdrawn has no rows in the table of that operation.",
-            ("coverage",),
-            _ROWS,
-            None,
-            None,
-        ),
+    _rule(
         presence.withdrawn_sessions_have_no_rows,
+        "A session that coverage calls withdrawn has no rows in the table of that operation.",
+        ("coverage",),
+        _ROWS,
     ),
-    (
-        Rule(
-            "shooter_is_at_the_shot",
-            "The shooter's position at a shot is where the shot was taken.",
-            ("shots", "locations"),
-            (),
-            positions.THRESHOLDS["shooter_is_at_the_shot"],
-            "m",
-        ),
+    _rule(
         positions.shooter_is_at_the_shot,
+        "The shooter's position at a shot is where the shot was taken.",
+        ("shots", "locations"),
+        tolerance=positions.THRESHOLDS["shooter_is_at_the_shot"],
+        unit="m",
     ),
-    (
-        Rule(
-            "named_defender_is_near",
-            "The defender that the service names at a shot stands hardly farther from the shooter than the nearest"
-            " opponent. Of several, the nearest is compared. Shots whose nearest opponent is unknown are not checked.",
-            ("shots", "locations"),
-            (),
-            positions.THRESHOLDS["named_defender_is_near"],
-            "m",
-        ),
+    _rule(
         positions.named_defender_is_near,
+        "The defender that the service names at a shot stands hardly farther from the shooter than the nearest"
+        " opponent. Of several, the nearest is compared. Shots whose nearest opponent is unknown are not checked.",
+        ("shots", "locations"),
+        tolerance=positions.THRESHOLDS["named_defender_is_near"],
+        unit="m",
     ),
-    (
-        Rule(
-            "ball_is_with_its_player",
-            "At a shot, or in a frame within two standard errors of its time, the ball is near the shooter. Where the"
-            " ball has no position, nothing is checked.",
-            ("shots", "locations"),
-            (),
-            positions.THRESHOLDS["ball_is_with_its_player"],
-            "m",
-        ),
+    _rule(
         positions.ball_is_with_its_player,
+        "At a shot, or in a frame within two standard errors of its time, the ball is near the shooter. Where the"
+        " ball has no position, nothing is checked.",
+        ("shots", "locations"),
+        tolerance=positions.THRESHOLDS["ball_is_with_its_player"],
+        unit="m",
     ),
-    (
-        Rule(
-            "no_teleport",
-            "No position of a player needs more than 12 m/s. The threshold is the number of them that is accepted.",
-            ("locations",),
-            (),
-            positions.THRESHOLDS["no_teleport"],
-            "count",
-        ),
+    _rule(
         positions.no_teleport,
+        "No position of a player needs more than 12 m/s. The threshold is the number of them that is accepted.",
+        ("locations",),
+        tolerance=positions.THRESHOLDS["no_teleport"],
+        unit="count",
     ),
 )
 
-RULES: tuple[Rule, ...] = tuple(rule for rule, _ in _CATALOGUE)
-CHECKS: Mapping[str, Check] = {rule.rule: check for rule, check in _CATALOGUE}
+CHECKS: Mapping[Rule, Check] = dict(_CATALOGUE)

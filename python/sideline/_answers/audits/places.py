@@ -40,12 +40,10 @@ def five_a_side(tables: Tables) -> Rows:
             if not ok:
                 players = ", ".join(map(str, ids))
                 message = f"{label} {players or 'nobody'} {side}, not five different players"
-                yield violation("five_a_side", row, message, "five different players", players)
+                yield violation(row, message, "five different players", players)
         if row["both"]:
             shared_players = ", ".join(map(str, row["both"]))
-            yield violation(
-                "five_a_side", row, f"{label} {shared_players} on both sides", "nobody on both sides", shared_players
-            )
+            yield violation(row, f"{label} {shared_players} on both sides", "nobody on both sides", shared_players)
 
 
 def shot_frames_agree(tables: Tables) -> Rows:
@@ -57,7 +55,7 @@ def shot_frames_agree(tables: Tables) -> Rows:
             f"{owner(row)}: the shot {at(row['occurred_at'])} is {chart} mm from the hoop, and {point} by its"
             " hoop_player"
         )
-        yield violation("shot_frames_agree", row, message, chart, point)
+        yield violation(row, message, chart, point)
 
 
 def _with_chart(shots: "pl.DataFrame") -> "pl.DataFrame":
@@ -94,7 +92,7 @@ def shots_on_court(tables: Tables) -> Rows:
         expected = f"|x| up to {HALF_WIDTH_MM + MAX_OFF_COURT_MM} mm, |y| up to {length} mm"
         position = f"({number(row['player_x'])}, {number(row['player_y'])}) mm"
         message = f"{owner(row)}: the shot {at(row['occurred_at'])} is taken at {position}, off the court"
-        yield violation("shots_on_court", row, message, expected, position)
+        yield violation(row, message, expected, position)
 
 
 def shot_values_match_distance(tables: Tables) -> Rows:
@@ -104,7 +102,7 @@ def shot_values_match_distance(tables: Tables) -> Rows:
         shot = f"a {'three' if inside else 'two'} from {number(round(row['distance'] / 1000, 2))} m"
         expected = f"{'at least' if inside else 'at most'} {(nearest if inside else farthest) / 1000:.2f} m"
         message = f"{owner(row)}: {row['table']} {at(row['at'])} is {shot}, expected {expected}"
-        yield violation("shot_values_match_distance", row, message, expected, shot)
+        yield violation(row, message, expected, shot)
 
 
 def _distances(tables: Tables) -> "pl.DataFrame":

@@ -14,10 +14,6 @@ THRESHOLDS: Mapping[str, float] = {
 """The limits that `thresholds=` changes: metres, and a number of positions."""
 
 
-def _limit(tables: Tables, rule: str) -> float:
-    return tables.thresholds.get(rule, THRESHOLDS[rule])
-
-
 def _shots(tables: Tables) -> list[dict[str, Any]]:
     """Return the shots with the distances at their moments."""
     return tables.tracking.defenders().to_dicts()
@@ -28,18 +24,16 @@ def _distance(value: float) -> str:
 
 
 def shooter_is_at_the_shot(tables: Tables) -> Rows:
-    rule = "shooter_is_at_the_shot"
-    limit = _limit(tables, rule)
+    limit = tables.thresholds["shooter_is_at_the_shot"]
     for row in _shots(tables):
         distance = row["place_error_m"]
         if distance is not None and distance > limit:
             message = f"{owner(row)}: the shot {at(row['occurred_at'])} is {_distance(distance)} from the player"
-            yield violation(rule, row, message, f"at most {limit:g} m", _distance(distance))
+            yield violation(row, message, f"at most {limit:g} m", _distance(distance))
 
 
 def named_defender_is_near(tables: Tables) -> Rows:
-    rule = "named_defender_is_near"
-    limit = _limit(tables, rule)
+    limit = tables.thresholds["named_defender_is_near"]
     for row in _shots(tables):
         named_m, nearest_m = row["service_defender_distance_m"], row["distance_m"]
         if named_m is not None and nearest_m is not None and named_m > nearest_m + limit:
@@ -49,25 +43,21 @@ def named_defender_is_near(tables: Tables) -> Rows:
                 f"{owner(row)}: at the shot {at(row['occurred_at'])} defender {names} is {_distance(named_m)} away,"
                 f" and {nearest_player}"
             )
-            yield violation(
-                rule, row, message, f"at most {limit:g} m farther than {nearest_player}", _distance(named_m)
-            )
+            yield violation(row, message, f"at most {limit:g} m farther than {nearest_player}", _distance(named_m))
 
 
 def ball_is_with_its_player(tables: Tables) -> Rows:
-    rule = "ball_is_with_its_player"
-    limit = _limit(tables, rule)
+    limit = tables.thresholds["ball_is_with_its_player"]
     for row in _shots(tables):
         distance = row["ball_distance_m"]
         if distance is not None and distance > limit:
             message = f"{owner(row)}: at the shot {at(row['occurred_at'])} the ball is {_distance(distance)} away"
-            yield violation(rule, row, message, f"at most {limit:g} m", _distance(distance))
+            yield violation(row, message, f"at most {limit:g} m", _distance(distance))
 
 
 def no_teleport(tables: Tables) -> Rows:
-    rule = "no_teleport"
-    limit = _limit(tables, rule)
+    limit = tables.thresholds["no_teleport"]
     for row in tables.tracking.coverage().to_dicts():
         if row["player_id"] is not None and row["teleports"] > limit:
             message = f"{owner(row)}: {row['teleports']} of the positions need more than 12 m/s"
-            yield violation(rule, row, message, f"at most {limit:g}", row["teleports"])
+            yield violation(row, message, f"at most {limit:g}", row["teleports"])

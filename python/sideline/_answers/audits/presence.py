@@ -35,7 +35,6 @@ def sessions_are_listed(tables: Tables) -> Rows:
     for row in _unlisted_sessions(tables).iter_rows(named=True):
         table_names = ", ".join(row["tables"])
         yield violation(
-            "sessions_are_listed",
             row,
             f"the session has rows in {table_names}, and no event lists it",
             "a session of an event",
@@ -68,7 +67,7 @@ def sessions_have_rows(tables: Tables) -> Rows:
     for row in missing.sort("started_at").iter_rows(named=True):
         span = f"{moment(row['started_at'])} to {moment(row['ended_at'])}"
         message = f"the session, from {span}, has no rows in {', '.join(names)}"
-        yield violation("sessions_have_rows", row, message, f"rows in {' or '.join(names)}", None)
+        yield violation(row, message, f"rows in {' or '.join(names)}", None)
 
 
 def _explained_sessions(tables: Tables) -> "pl.DataFrame":
@@ -106,7 +105,7 @@ def games_have_all_sessions(tables: Tables) -> Rows:
         if (end - start).total_seconds() > MAX_UNCOVERED_S and not rows_have_it:
             sessions = f"{row['count']} sessions, none from {moment(start)} to {moment(end)}"
             message = f"the game of type {row['game_type']} has {sessions}"
-            yield violation("games_have_all_sessions", row, message, f"{row['regular']} sessions", sessions)
+            yield violation(row, message, f"{row['regular']} sessions", sessions)
 
 
 def both_teams_have_possessions(tables: Tables) -> Rows:
@@ -117,7 +116,7 @@ def both_teams_have_possessions(tables: Tables) -> Rows:
     for row in teams.filter(is_suspicious).iter_rows(named=True):
         teams_text = ", ".join(map(str, row.pop("team_id"))) or "no team"
         message = f"the session has possessions of {teams_text}, not of two teams"
-        yield violation("both_teams_have_possessions", row, message, "two teams", teams_text)
+        yield violation(row, message, "two teams", teams_text)
 
 
 def players_are_on_a_roster(tables: Tables) -> Rows:
@@ -150,7 +149,7 @@ def players_are_on_a_roster(tables: Tables) -> Rows:
     for row in unknown_players.filter(is_judged).iter_rows(named=True):
         table_names = ", ".join(row["table"])
         message = f"player {row['player_id']} of team {row['team_id']} has rows in {table_names} and is on no roster"
-        yield violation("players_are_on_a_roster", row, message, "a player of a roster", row["player_id"])
+        yield violation(row, message, "a player of a roster", row["player_id"])
 
 
 def withdrawn_sessions_have_no_rows(tables: Tables) -> Rows:
@@ -164,7 +163,7 @@ def withdrawn_sessions_have_no_rows(tables: Tables) -> Rows:
     ):
         table_names = ", ".join(row["tables"])
         message = f"the session was withdrawn, and still has rows in {table_names}"
-        yield violation("withdrawn_sessions_have_no_rows", row, message, "no rows", table_names)
+        yield violation(row, message, "no rows", table_names)
 
 
 def _withdrawn(tables: Tables) -> "pl.DataFrame | None":

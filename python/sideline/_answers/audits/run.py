@@ -8,7 +8,7 @@ from typing import Any
 from ..._lazy import pl
 from ..._rows import did_you_mean, tables_of
 from ..kinds import Source
-from .catalogue import CHECKS, RULES, Rule
+from .catalogue import CHECKS, Rule
 from .positions import THRESHOLDS
 from .tables import COLUMNS, Tables
 from .violations import RuleRun, Violations, table_of
@@ -101,10 +101,10 @@ class Audit:
         >>> {rule.unit for rule in sideline.audit.rules() if rule.rule == "events_inside_possession"}
         {'s'}
         """
-        return list(RULES)
+        return list(CHECKS)
 
     def __repr__(self) -> str:
-        return f"<sideline.audit: {len(RULES)} rules>"
+        return f"<sideline.audit: {len(CHECKS)} rules>"
 
 
 audit: Audit = Audit()
@@ -125,14 +125,14 @@ def check_rules(
     )
     violations: list[dict[str, Any]] = []
     runs = []
-    for rule in RULES:
+    for rule, check in CHECKS.items():
         if rules is not None and rule.rule not in rules:
             continue
         names = [name for name in (*rule.tables, *rule.any_of) if _key(name) in tables]
         missing = [name for name in rule.tables if _key(name) not in tables]
         if rule.any_of and not any(_key(name) in tables for name in rule.any_of):
             missing.append(" or ".join(rule.any_of))
-        rows = [] if missing else list(CHECKS[rule.rule](tables))
+        rows = [] if missing else [{"rule": rule.rule, **row} for row in check(tables)]
         count = 0 if missing else sum(tables[_key(name)].height for name in names)
         runs.append(RuleRun(rule.rule, not missing, tuple(names), tuple(missing), count, len(rows)))
         violations += rows
@@ -140,14 +140,14 @@ def check_rules(
 
 
 def _checked_thresholds(thresholds: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the thresholds; raises for a rule that has none to change, and for a value that is no limit."""
+    """Return the threshold of each rule that has one; raises for another rule, and for a value that is no limit."""
     for rule, value in thresholds.items():
         if rule not in THRESHOLDS:
             hint = did_you_mean(rule, THRESHOLDS)
             raise ValueError(f"thresholds has {rule!r}; it must be one of {', '.join(THRESHOLDS)}{hint}")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
             raise ValueError(f"the threshold of {rule} is {value!r}; it must be a number of at least 0")
-    return thresholds
+    return {**THRESHOLDS, **thresholds}
 
 
 def _key(name: str) -> str:

@@ -15,7 +15,6 @@ def box_score_is_sum_of_events(tables: Tables) -> Rows:
     keys = ["team_id", "player_id", "stat"]
     for row in _differences(_sums(events, keys), _sums(stats, keys), ["scope"]):
         yield _difference(
-            "box_score_is_sum_of_events",
             row,
             "{who}: {stat} is {found} in the box score, its stat events sum to {expected}",
             "stat events",
@@ -30,7 +29,7 @@ def team_is_sum_of_players(tables: Tables) -> Rows:
     players, own_lines = _sums(stats.filter(~total), keys), _sums(stats.filter(total), keys)
     for row in _differences(players, own_lines, ["scope", "team_id"]):
         message = "{who}: {stat} is {found} in its own line, its players sum to {expected}"
-        yield _difference("team_is_sum_of_players", row, message, "players", "a line of its own")
+        yield _difference(row, message, "players", "a line of its own")
 
 
 def points_from_makes(tables: Tables) -> Rows:
@@ -47,7 +46,7 @@ def points_from_makes(tables: Tables) -> Rows:
     for row in lines.filter(difference.is_not_nan(), difference > ROUNDING_TOLERANCE).iter_rows(named=True):
         makes = f"{number(row['twos'])} twos, {number(row['FG3'])} threes and {number(row['FT'])} free throws"
         message = f"{owner(row)}: PTS is {number(row['PTS'])}, but {makes} make {number(row['points'])}"
-        yield violation("points_from_makes", row, message, row["points"], row["PTS"])
+        yield violation(row, message, row["points"], row["PTS"])
 
 
 def possessions_match_events(tables: Tables) -> Rows:
@@ -63,7 +62,7 @@ def possessions_match_events(tables: Tables) -> Rows:
     counts = _sums(possession_events.filter(pl.col("stat").is_in(list(compared_codes))), keys)
     for row in _differences(_sums(events, keys), counts, ["scope"], _teams(events)):
         message = "{who}: {stat} is {found} in the possessions, {expected} in the stat events"
-        yield _difference("possessions_match_events", row, message, "stat events", "events of possessions")
+        yield _difference(row, message, "stat events", "events of possessions")
 
 
 def shots_match_events(tables: Tables) -> Rows:
@@ -83,7 +82,7 @@ def shots_match_events(tables: Tables) -> Rows:
     keys = ["player_id", "stat"]
     for row in _differences(_sums(events, keys), _sums(events_of_shots, keys), ["scope"], _teams(events)):
         message = "{who}: {stat} is {found} by the shots, {expected} in the stat events"
-        yield _difference("shots_match_events", row, message, "stat events", "shots")
+        yield _difference(row, message, "stat events", "shots")
 
 
 def plays_match_events(tables: Tables) -> Rows:
@@ -105,7 +104,7 @@ def plays_match_events(tables: Tables) -> Rows:
     plays, events = tables.common(plays, events)
     for row in _differences(_sums(events, keys), _sums(plays, keys), ["scope"], _teams(events)):
         message = "{who}: {stat} is {found} by the plays, {expected} in the stat events"
-        yield _difference("plays_match_events", row, message, "stat events", "plays")
+        yield _difference(row, message, "stat events", "plays")
 
 
 def turnovers_match_events(tables: Tables) -> Rows:
@@ -126,7 +125,7 @@ def turnovers_match_events(tables: Tables) -> Rows:
     for row in tables.add_scope(possessions.filter(~agrees, has_any)).iter_rows(named=True):
         message = f"{owner(row)}: possession {row['possession']} has turnover {row['turnover']}"
         message += f", its events have {row['counted']}"
-        yield violation("turnovers_match_events", row, message, row["counted"], row["turnover"])
+        yield violation(row, message, row["counted"], row["turnover"])
 
 
 def _turnovers_nearby(tables: Tables, possessions: "pl.DataFrame") -> "pl.Series":
@@ -185,14 +184,14 @@ def _differences(
     yield from different.sort(keys).iter_rows(named=True)
 
 
-def _difference(rule: str, row: Row, message: str, first: str, second: str) -> Row:
+def _difference(row: Row, message: str, first: str, second: str) -> Row:
     """Return the row of a difference; if one side lacks the whole session, it names the sides."""
     if row.get("lacks") == "found":
-        return violation(rule, row, f"{owner(row)} has {first} but not {second}", first, None)
+        return violation(row, f"{owner(row)} has {first} but not {second}", first, None)
     if row.get("lacks") == "expected":
-        return violation(rule, row, f"{owner(row)} has {second} but no {first}", "none", second)
+        return violation(row, f"{owner(row)} has {second} but no {first}", "none", second)
     # Not `format`: a code is any text of the service, including braces.
     texts = {"who": owner(row), "stat": row["stat"], "expected": row["expected"], "found": row["found"]}
     for name, text in texts.items():
         message = message.replace(f"{{{name}}}", str(number(text)))
-    return violation(rule, row, message, row["expected"], row["found"])
+    return violation(row, message, row["expected"], row["found"])

@@ -225,7 +225,7 @@ class Tables:
         return frame.join(spans.filter(in_order), on="session_id", how="left")
 
 
-def violation(rule: str, row: Row, message: str, expected: Any, found_value: Any) -> Row:
+def violation(row: Row, message: str, expected: Any, found_value: Any) -> Row:
     """Return a row of `violations`; `row` has `scope` or the ids, and the player and team."""
     if "scope" in row:
         key, _, scope = row["scope"].partition(" ")
@@ -233,7 +233,6 @@ def violation(rule: str, row: Row, message: str, expected: Any, found_value: Any
     else:
         session_id, game_id = row.get("session_id"), row.get("game_id")
     return {
-        "rule": rule,
         "team_id": row.get("team_id"),
         "game_id": game_id,
         "session_id": session_id,

@@ -26,7 +26,7 @@ def sessions_end_after_start(tables: Tables) -> Rows:
     for row in tables.sessions.filter(pl.col("ended_at") < pl.col("started_at")).iter_rows(named=True):
         start, end = moment(row["started_at"]), moment(row["ended_at"])
         message = f"the session starts at {start} and ends before, at {end}"
-        yield violation("sessions_end_after_start", row, message, f"at {start} or later", end)
+        yield violation(row, message, f"at {start} or later", end)
 
 
 _MOMENTS = (
@@ -44,7 +44,7 @@ def happens_inside_session(tables: Tables) -> Rows:
             for row in frame.filter(~_is_inside_session(column)).iter_rows(named=True):
                 span, when = f"{moment(row['started_at'])} to {moment(row['ended_at'])}", moment(row[column])
                 message = f"{owner(row)}: {event_name} at {when}, the session is from {span}"
-                yield violation("happens_inside_session", row, message, span, when)
+                yield violation(row, message, span, when)
 
 
 def _is_inside_session(column: str) -> "pl.Expr":
@@ -62,7 +62,7 @@ def events_inside_possession(tables: Tables) -> Rows:
         message = (
             f"{owner(row)}: {row['possession_type']} at {when} is not in possession {row['possession']}, from {span}"
         )
-        yield violation("events_inside_possession", row, message, span, when)
+        yield violation(row, message, span, when)
 
 
 def _with_possession(tables: Tables) -> "pl.DataFrame":
@@ -104,7 +104,7 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
         message = (
             f"the possession before ends at {before} s on the game clock, the next starts at {after} s: one is missing"
         )
-        yield violation("possessions_follow_each_other", row, message, f"{before} s", f"{after} s")
+        yield violation(row, message, f"{before} s", f"{after} s")
     # A finished period has been played to the end of its clock.
     ends = clocked_possessions.filter(pl.col("end_timestamp") == pl.col("end_timestamp").max().over(within))
     last = ends.group_by(within, maintain_order=True).last().filter(pl.col("is_known"))
@@ -116,7 +116,7 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
         left = number(row["end_game_clock_s"])
         message = f"the last possession ends with {left} s on the game clock: the one after it is missing"
         row = row | {"team_id": None}
-        yield violation("possessions_follow_each_other", row, message, "0 s", f"{left} s")
+        yield violation(row, message, "0 s", f"{left} s")
 
 
 def clocks_never_rise(tables: Tables) -> Rows:
@@ -157,7 +157,7 @@ def _rises(label: str, moments: "pl.DataFrame") -> Rows:
         high, before = number(row["high"]), number(row["before"])
         label_at = f"{label}: at {moment(row['at'])} the game clock of {row['period'] or 'a period'}"
         message = f"{label_at} rises from {before} s to {high} s"
-        yield violation("clocks_never_rise", row, message, f"at most {before} s", f"{high} s")
+        yield violation(row, message, f"at most {before} s", f"{high} s")
 
 
 _CLOCKS = (
@@ -176,7 +176,7 @@ def game_clock_in_range(tables: Tables) -> Rows:
             for row in frame.filter((pl.col(column) > pl.col("limit")) | (pl.col(column) < 0)).iter_rows(named=True):
                 limit, clock = f"0 to {number(row['limit'])} s", f"{number(row[column])} s"
                 message = f"{owner(row)}: the game clock of {name} {at(row[when])} is {clock}, outside {limit}"
-                yield violation("game_clock_in_range", row, message, limit, clock)
+                yield violation(row, message, limit, clock)
 
 
 def shot_clock_in_range(tables: Tables) -> Rows:
@@ -187,7 +187,7 @@ def shot_clock_in_range(tables: Tables) -> Rows:
             for row in frame.filter((clock > SHOT_CLOCK_LIMIT_S) | (clock < 0)).iter_rows(named=True):
                 limit, found_text = f"0 to {number(SHOT_CLOCK_LIMIT_S)} s", f"{number(row['shot_clock_s'])} s"
                 message = f"{owner(row)}: the shot clock of {name} {at(row[when])} is {found_text}, outside {limit}"
-                yield violation("shot_clock_in_range", row, message, limit, found_text)
+                yield violation(row, message, limit, found_text)
 
 
 def periods_in_order(tables: Tables) -> Rows:
@@ -211,14 +211,14 @@ def periods_in_order(tables: Tables) -> Rows:
     others = labels.join(main.select("session_id", "family", usual="label"), on=["session_id", "family"])
     for row in others.filter(pl.col("label") != pl.col("usual")).sort("started_at").iter_rows(named=True):
         message = f"{row['rows']} rows of the session have the period {row['label']}, the others {row['usual']}"
-        yield violation("periods_in_order", row, message, row["usual"], row["label"])
+        yield violation(row, message, row["usual"], row["label"])
     ordered_scores = main.sort("event_id", "family", "place").with_columns(
         before=pl.col("index").cum_max().shift(1).over("event_id", "family")
     )
     for row in ordered_scores.filter(pl.col("index") < pl.col("before")).iter_rows(named=True):
         earlier = f"{row['family']}{row['before']}"
         message = f"the session has the period {row['label']} and comes after one that has {earlier}"
-        yield violation("periods_in_order", row, message, f"{earlier} or later", row["label"])
+        yield violation(row, message, f"{earlier} or later", row["label"])
 
 
 def _labels(tables: Tables) -> "pl.DataFrame | None":
@@ -240,7 +240,7 @@ def windows_touch(tables: Tables) -> Rows:
         start, before = moment(row["start"]), moment(row["before"])
         problem = "a hole" if row["start"] > row["before"] else "an overlap"
         message = f"{problem}: a window of locations starts at {start}, the one before it ends at {before}"
-        yield violation("windows_touch", row, message, before, start)
+        yield violation(row, message, before, start)
 
 
 def _distinct_windows(tables: Tables) -> "pl.DataFrame":
@@ -263,4 +263,4 @@ def windows_cover(tables: Tables) -> Rows:
         expected = f"{moment(row['started_at'])} to {moment(row['ended_at'])}"
         span = f"{moment(row['start'])} to {moment(row['end'])}" if row["start"] else None
         message = f"the session is from {expected}, its windows of locations {'from ' + span if span else 'none'}"
-        yield violation("windows_cover", row, message, expected, span)
+        yield violation(row, message, expected, span)
