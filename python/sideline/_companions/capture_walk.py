@@ -418,9 +418,7 @@ class _Walk:
             self._note_error(name, name, error or DecodeError("no response"), context)
             return
         raw = payload.raw
-        parts = urlsplit(payload.url or "")
-        is_token = parts.path.endswith(f"/{_TOKEN}")
-        if is_token:
+        if urlsplit(payload.url or "").path.endswith(f"/{_TOKEN}"):
             if token := token_of(payload):
                 self._secrets.append(token)
             raw = mask_body(raw)
@@ -429,15 +427,13 @@ class _Walk:
         file = earlier.body if earlier and earlier.body else f"{self._slug(name)}.json"
         file = self._store.write_body(file.removeprefix("bodies/"), raw)
         elapsed = payload.elapsed
-        pairs = [(key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key != "apikey"]
         finding = "" if error is None else self._decode_finding(error, payload.operation, raw, context)
         self._add(
             Exchange(
                 name,
                 payload.operation,
                 "fetched" if error is None else "broken",
-                parts.path if self._pseudonyms is None else self._pseudonyms.path(parts.path),
-                pairs if self._pseudonyms is None else self._pseudonyms.query(pairs),
+                *self._place(payload.url),
                 payload.status,
                 finding,
                 file,
@@ -450,9 +446,6 @@ class _Walk:
         )
 
     def _note_error(self, name: str, step: str, error: Exception, context: dict[str, Any]) -> None:
-        url = getattr(error, "url", None) or ""
-        parts = urlsplit(url)
-        pairs = [(key, value) for key, value in parse_qsl(parts.query) if key != "apikey"]
         status = getattr(error, "status", None) if isinstance(error, ApiError) else None
         is_refusal = status is not None and 400 <= status < 500 and status != 429
         file = None
@@ -468,8 +461,7 @@ class _Walk:
                 name,
                 step.partition("/")[0],
                 "refused" if is_refusal else "failed",
-                parts.path if self._pseudonyms is None else self._pseudonyms.path(parts.path),
-                pairs if self._pseudonyms is None else self._pseudonyms.query(pairs),
+                *self._place(getattr(error, "url", None)),
                 status,
                 self._error(error),
                 file,
@@ -511,6 +503,14 @@ class _Walk:
             return mask_members(raw)
         self._pseudonyms.learn(raw)
         return self._pseudonyms.body(raw)
+
+    def _place(self, address: str | None) -> tuple[str, list[tuple[str, str]]]:
+        """Return the path and the query of a request's address, as the folder has them."""
+        parts = urlsplit(address or "")
+        pairs = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name != "apikey"]
+        if self._pseudonyms is None:
+            return parts.path, pairs
+        return self._pseudonyms.path(parts.path), self._pseudonyms.query(pairs)
 
     def _text(self, text: str) -> str:
         return text if self._pseudonyms is None else self._pseudonyms.text(text)
