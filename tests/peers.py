@@ -19,28 +19,40 @@ def make_response(body: bytes, head: bytes = HEAD) -> bytes:
 @contextmanager
 def accepting(listening: socket.socket, serve: Callable[[socket.socket, int], None]) -> Iterator[None]:
     """Calls `serve` for each connection, with its number, in a thread of its own; ends all of them at the end."""
-    connections: list[socket.socket] = []
+    threads: list[tuple[socket.socket, threading.Thread]] = []
+    is_stopping = threading.Event()
 
     def accept() -> None:
         while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
+            connection, _ = listening.accept()
+            if is_stopping.is_set():
+                connection.close()
                 return
-            connections.append(connection)
-            threading.Thread(target=serve, args=(connection, len(connections)), daemon=True).start()
+            threads.append((connection, threading.Thread(target=serve, args=(connection, len(threads) + 1), daemon=True)))
+            threads[-1][1].start()
 
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
+    accept_thread = threading.Thread(target=accept, daemon=True)
+    accept_thread.start()
     try:
         yield
     finally:
-        listening.shutdown(socket.SHUT_RDWR)
+        is_stopping.set()
+        socket.create_connection(listening.getsockname()[:2]).close()
+        accept_thread.join()
         listening.close()
-        thread.join()
-        for connection in connections:
+        for connection, thread in threads:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
+            thread.join(5)
+            connection.close()
+
+
+def read_head(connection: socket.socket) -> bytes:
+    """A request up to its blank line; less where the peer hangs up."""
+    data = b""
+    while b"\r\n\r\n" not in data and (more := connection.recv(65536)):
+        data += more
+    return data
 
 
 @dataclass
@@ -57,32 +69,22 @@ def peer(script: Sequence[bytes | None], *, reset: bool = False) -> Iterator[Pee
     connection open after the rest of it is sent."""
     listening = socket.create_server(("127.0.0.1", 0))
     seen = Peer(f"http://127.0.0.1:{listening.getsockname()[1]}")
-    connections: list[socket.socket] = []
 
     def serve(connection: socket.socket, number: int) -> None:
         seen.connections = max(seen.connections, number)
         entry = script[min(number, len(script)) - 1]
-        data = b""
-        while b"\r\n\r\n" not in data:
-            more = connection.recv(65536)
-            if not more:
-                connection.close()
-                return
-            data += more
-        seen.requests.append(data)
-        keep = entry is not None and entry.startswith(b"keep")
+        head = read_head(connection)
+        if not head.endswith(b"\r\n\r\n"):
+            connection.close()
+            return
+        seen.requests.append(head)
         if entry:
             connection.sendall(entry.removeprefix(b"keep"))
-        if keep:
-            connections.append(connection)
-            return
+            if entry.startswith(b"keep"):
+                return
         if reset:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
 
     with accepting(listening, serve):
-        try:
-            yield seen
-        finally:
-            for connection in connections:
-                connection.close()
+        yield seen

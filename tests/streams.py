@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from peers import accepting
+from peers import accepting, read_head
 
 import sideline
 
@@ -64,14 +64,11 @@ def server(scripts: Sequence[Callable[[Server], Connection] | Connection]) -> It
     service = Server(f"http://127.0.0.1:{listening.getsockname()[1]}")
 
     def serve(connection: socket.socket, number: int) -> None:
-        data = b""
         with suppress(OSError), connection:
-            while b"\r\n\r\n" not in data:
-                more = connection.recv(65536)
-                if not more:
-                    return
-                data += more
-            service.requests.append(data)
+            head = read_head(connection)
+            if not head.endswith(b"\r\n\r\n"):
+                return
+            service.requests.append(head)
             scripts[min(number, len(scripts)) - 1](connection)
 
     with accepting(listening, serve):

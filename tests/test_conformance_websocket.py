@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 from cases import Case, check_shape, data, own, params
-from peers import accepting
-from wire import headers, read_head
+from peers import accepting, read_head
+from wire import headers
 
 import sideline
 

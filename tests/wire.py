@@ -8,10 +8,11 @@ import select
 import socket
 import ssl
 import struct
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from peers import accepting, read_head
 
 Serve = Callable[[socket.socket], None]
 
@@ -41,44 +42,16 @@ def listener(serve: Serve, host: str = "127.0.0.1") -> Iterator[Listener]:
     """Passes each connection to `serve`, in its own thread, and closes it afterwards."""
     listening = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     seen = Listener(listening.getsockname()[1])
-    threads: list[threading.Thread] = []
-    is_stopping = threading.Event()
 
-    def handle(connection: socket.socket) -> None:
+    def handle(connection: socket.socket, number: int) -> None:
+        seen.connections = max(seen.connections, number)
         # A peer may hang up at any time; a test sees the effect at the client.
         with contextlib.suppress(OSError), connection:
             connection.settimeout(30)
             serve(connection)
 
-    def accept() -> None:
-        while True:
-            connection, _ = listening.accept()
-            if is_stopping.is_set():
-                connection.close()
-                return
-            seen.connections += 1
-            threads.append(threading.Thread(target=handle, args=(connection,), daemon=True))
-            threads[-1].start()
-
-    accepting = threading.Thread(target=accept, daemon=True)
-    accepting.start()
-    try:
+    with accepting(listening, handle):
         yield seen
-    finally:
-        is_stopping.set()
-        socket.create_connection(listening.getsockname()[:2]).close()
-        accepting.join()
-        listening.close()
-        for thread in threads:
-            thread.join(5)
-
-
-def read_head(connection: socket.socket) -> bytes:
-    """A request up to its blank line; less where the peer hangs up."""
-    data = b""
-    while b"\r\n\r\n" not in data and (more := connection.recv(65536)):
-        data += more
-    return data
 
 
 def drain(connection: socket.socket) -> None:
