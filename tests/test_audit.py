@@ -391,7 +391,7 @@ def test_an_impossible_audit_is_refused(client: sideline.Client, game: dict[str,
         sideline.audit(player_stats=client.stats_details(session_id).table())
     with pytest.raises(ValueError, match="for player_stats it lacks value"):
         sideline.audit(player_stats=stats.to_polars().drop("value"))
-    with pytest.raises(TypeError, match="shots is a payload.*, not dict"):
+    with pytest.raises(TypeError, match="shots is a response, a Table, a frame, an Arrow table or a list of them, not dict"):
         sideline.audit(shots={})
     with pytest.raises(ValueError, match="shots is an empty list"):
         sideline.audit(shots=[])

@@ -5,7 +5,7 @@ from typing import Any
 from .._client import table_from_arrow
 from .._core import Table
 from .._lazy import pa, pl
-from .._rows import with_plain_types
+from .._rows import arrow_rows, with_plain_types
 
 
 def frame_of(argument: str, source: object) -> "pl.DataFrame":
@@ -21,12 +21,7 @@ def frame_of(argument: str, source: object) -> "pl.DataFrame":
         if not names:
             raise ValueError(f"{argument} has no table, only a dict: pass one of stat events, shots or possessions")
         source = source.table(names[0])  # type: ignore[attr-defined]
-    if isinstance(source, pl.LazyFrame):
-        source = source.collect()
-    elif not hasattr(source, "__arrow_c_stream__"):
-        kind = type(source).__name__
-        raise TypeError(f"{argument} is a response, a Table, a frame, an Arrow table or a list of them, not {kind}")
-    return with_plain_types(pl.DataFrame(source))
+    return with_plain_types(pl.DataFrame(arrow_rows(argument, source)))
 
 
 def of_other_units(frame: "pl.DataFrame", known_rows: "pl.DataFrame") -> "pl.DataFrame":

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from .._client import sport_of, table_from_arrow
 from .._core import CoreTracking, Payload, Table, _epoch_ms
-from .._rows import did_you_mean
+from .._rows import arrow_rows, did_you_mean
 from ..batch import BaseBatch
 from ..court import COLLEGE_MEN, Court
 
@@ -301,13 +301,8 @@ def _streams(argument: str, source: object, table: str | None = None) -> Iterabl
         if name not in names:
             raise ValueError(f"{argument} needs a table {name}; this response has {', '.join(names) or 'none'}")
         yield source.table(name)  # type: ignore[attr-defined]
-    elif hasattr(source, "__arrow_c_stream__"):
-        yield source
-    elif hasattr(source, "collect_schema") and hasattr(source, "collect"):
-        yield source.collect()
     else:
-        kind = type(source).__name__
-        raise TypeError(f"{argument} is a response, a Table, a frame, an Arrow table or a list of them, not {kind}")
+        yield arrow_rows(argument, source)
 
 
 def _unique_rows(argument: str, source: object, keys: Sequence[str]) -> list[Table]:

@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from .drift import check_drift as check_drift, report_drift as report_drift, stack_level as stack_level
     from .files import replaced_file as replaced_file, replaced_path as replaced_path
     from .frames import (
+        arrow_rows as arrow_rows,
         schema_to_arrow as schema_to_arrow,
         tables_of as tables_of,
         terms as terms,
@@ -50,7 +51,8 @@ else:
             "drift": "check_drift report_drift stack_level",
             "files": "replaced_file replaced_path",
             "frames": (
-                "schema_to_arrow tables_of terms to_arrow to_csv to_pandas to_parquet to_polars with_plain_types"
+                "arrow_rows schema_to_arrow tables_of terms to_arrow to_csv to_pandas to_parquet to_polars "
+                "with_plain_types"
             ),
             "names": "Found with_names",
             "notebook": (

@@ -188,16 +188,11 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
             table_names = ", ".join(names) or "none"
             raise ValueError(f"{argument} needs a table {' or '.join(tables)}; this response has {table_names}")
         return {name: _plain(argument, pl.DataFrame(table)) for name, table in frames.items()}
-    if isinstance(source, pl.LazyFrame):
-        source = source.collect()
-    elif not hasattr(source, "__arrow_c_stream__"):
-        kind = type(source).__name__
-        accepted_types = "a payload, a Table, a polars frame, an Arrow table or a list of them"
-        raise TypeError(f"{argument} is {accepted_types}, not {kind}")
-    frame = pl.DataFrame(source)
-    if isinstance(source, pl.Series) and source.dtype == pl.Struct:
+    rows = arrow_rows(argument, source)
+    frame = pl.DataFrame(rows)
+    if isinstance(rows, pl.Series) and rows.dtype == pl.Struct:
         # That is what `polars.from_arrow` makes of a `Table`.
-        frame = source.struct.unnest()
+        frame = rows.struct.unnest()
     missing = {name: [column for column in columns if column not in frame.columns] for name, columns in tables.items()}
     name = getattr(source, "name", None) if type(source).__module__ == "sideline" else None
     if name not in SCHEMAS:
@@ -211,6 +206,16 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
         )
         raise ValueError(f"{argument} is not a table {' or '.join(tables)}: {lacks}")
     return {fits[0]: _plain(argument, frame)}
+
+
+def arrow_rows(argument: str, source: Any) -> Any:
+    """Return rows with Arrow's C interface, collected if they are lazy; raises `TypeError` for anything else."""
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):
+        return source.collect()
+    if hasattr(source, "__arrow_c_stream__"):
+        return source
+    kind = type(source).__name__
+    raise TypeError(f"{argument} is a response, a Table, a frame, an Arrow table or a list of them, not {kind}")
 
 
 def with_plain_types(frame: "pl.DataFrame") -> "pl.DataFrame":
