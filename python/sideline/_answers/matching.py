@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, overload
+from typing import Any
 
-from .._core import Table
 from .._lazy import pl
 from .._rows import did_you_mean
 from .frames import frame_of
-from .kinds import Frame, Source, of_kind
+from .kinds import Source, keeps_kind
 from .names import Name, grade, keys, parse
 
 MIN_CONFIDENCE = 0.9
@@ -78,17 +77,7 @@ class _Match:
     method: str
 
 
-@overload
-def crosswalk(  # type: ignore[overload-overlap]
-    players: Frame,
-    other: Source,
-    *,
-    name: str | Sequence[str] = "name",
-    team: str | None = None,
-    jersey: str | None = None,
-    birth_date: str | None = None,
-) -> Frame: ...
-@overload
+@keeps_kind
 def crosswalk(
     players: Source,
     other: Source,
@@ -97,16 +86,7 @@ def crosswalk(
     team: str | None = None,
     jersey: str | None = None,
     birth_date: str | None = None,
-) -> Table: ...
-def crosswalk(
-    players: Source,
-    other: Source,
-    *,
-    name: str | Sequence[str] = "name",
-    team: str | None = None,
-    jersey: str | None = None,
-    birth_date: str | None = None,
-) -> Any:
+) -> "pl.DataFrame":
     """Match the service's players with the rows of another source, by name and other facts that both sides have.
 
     The result has a row for each row of `other`, in order, and then one for each unmatched player: `player_id`, the
@@ -153,7 +133,7 @@ def crosswalk(
     kind = known_players["player_id"].dtype
     matches = pl.concat([rows, _matches(decisions, ids, kind)], how="horizontal")
     complete_frame = pl.concat([matches, _unmatched_players(decisions, ids, kind)], how="diagonal")
-    return of_kind(players, "crosswalk", complete_frame.select("player_id", *rows.columns, *_RESULT_COLUMNS))
+    return complete_frame.select("player_id", *rows.columns, *_RESULT_COLUMNS)
 
 
 _RESULT_COLUMNS = ("method", "confidence", "candidates")
