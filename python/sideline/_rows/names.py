@@ -28,9 +28,9 @@ class Found:
 _PARTS = (("firstname", "first_name"), ("lastname", "last_name"))
 
 
-def _objects(content: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def _objects(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each object with the key above it."""
-    waiting = [(key, content)]
+    waiting = [("", content)]
     while waiting:
         key, node = waiting.pop()
         if isinstance(node, dict):

@@ -15,6 +15,9 @@ MAX_ROWS = 10
 DEFAULT_LINE_LENGTH = 120
 """Characters of a line if the terminal does not state its width."""
 
+_MAX_CELL_LENGTH = 24
+"""Characters of a cell."""
+
 _MIN_FIXED, _MAX_FIXED = 0.005, 1e16
 """Magnitudes that two decimals can show: a smaller one would be 0, and a larger one has digits that are not exact."""
 
@@ -113,15 +116,17 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def align(table: "Table", columns: Sequence[str] | None = None, rows: int = 5, width: int = 24) -> str:
-    """Format the first rows, with numbers aligned to the right."""
-    records = table.head(rows).to_dicts()
-    return align_records(records, list(columns or order_columns(table, records)), width)
+def align(table: "Table", columns: Sequence[str], rows: int = 5) -> str:
+    """Format columns of the first rows, with numbers aligned to the right."""
+    return align_records(table.head(rows).to_dicts(), columns)
 
 
-def align_records(records: Sequence[Mapping[str, Any]], names: Sequence[str], width: int = 24) -> str:
+def align_records(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
     """Format rows that are dicts, like `align`."""
-    lines = [[*map(visible, names)], *([shorten(brief(record[name]), width) for name in names] for record in records)]
+    lines = [
+        [*map(visible, names)],
+        *([shorten(brief(record[name]), _MAX_CELL_LENGTH) for name in names] for record in records),
+    ]
     widths = [max(len(line[position]) for line in lines) for position in range(len(names))]
     numeric = [any(is_number(record[name]) for record in records) for name in names]
     justify: list[Callable[[str, int], str]] = [str.rjust if number else str.ljust for number in numeric]
@@ -167,6 +172,6 @@ def table_text(table: "Table", line: int | None = None) -> str:
     return f"{size}\n{align_records(records, names[:visible_count])}{more}{left}"
 
 
-def count_text(number: int, kind: str) -> str:
-    """Return a number and its noun."""
-    return f"{number:,} {kind}{'' if number == 1 else 's'}"
+def count_text(number: int, noun: str, plural: str = "") -> str:
+    """Return a number and its noun, whose plural ends with "s" unless another is given."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

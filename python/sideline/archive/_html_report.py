@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._client import ArchiveTable, store_of
 from .._core import Payload, Table
-from .._rows import cell, html, replaced_file, shorten, visible, zone
+from .._rows import cell, count_text, html, replaced_file, shorten, visible, zone
 from ..errors import SidelineError
 from ._audits import Auditor
 from ._last_night import STATS, Night, games_of_the_night, loads_and_shots
@@ -315,10 +315,6 @@ Section = dict[str, Any]
 """A title, texts before and notes after tables, a heat map and lines; see `report.html`."""
 
 
-def _count(number: int, noun: str, plural: str = "") -> str:
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
-
-
 def _headline(facts: Facts) -> str:
     """Return what the archive can be used for, in a sentence."""
     worst = Counter(facts.worst.values())
@@ -326,9 +322,9 @@ def _headline(facts: Facts) -> str:
     if not worst:
         return "No game is stored yet."
     if bad:
-        return f"{_count(bad, 'game')} of {sum(worst.values()):,} need{'s' * (bad == 1)} attention."
+        return f"{count_text(bad, 'game')} of {sum(worst.values()):,} need{'s' * (bad == 1)} attention."
     if facts.info.holes:
-        return f"No game needs attention, but the archive has {_count(len(facts.info.holes), 'hole')}."
+        return f"No game needs attention, but the archive has {count_text(len(facts.info.holes), 'hole')}."
     if worst["pending"] or worst["provisional"]:
         return "Nothing is missing. Some numbers may still change: see the verdicts."
     return "Every game is complete."
@@ -422,7 +418,9 @@ def _heat(counts: tuple[int, int] | None) -> dict[str, Any] | None:
 def _missing(facts: Facts) -> Section:
     holes, count = facts.info.holes, facts.info.unfinished
     title = "What is missing, and why"
-    open_text = [f"{_count(count, 'game')} {'was' if count == 1 else 'were'} not over when last seen."] if count else []
+    open_text = (
+        [f"{count_text(count, 'game')} {'was' if count == 1 else 'were'} not over when last seen."] if count else []
+    )
     if not holes:
         text = "There are no holes: every planned unit is stored, or the service has nothing of it."
         return {"title": title, "texts": [text, *open_text]}
@@ -461,7 +459,7 @@ def _corrections(facts: Facts) -> Section:
 
 
 def _drift(facts: Facts) -> Section:
-    scope = f"the {_count(facts.bodies, 'body', 'bodies')} stored last"
+    scope = f"the {count_text(facts.bodies, 'body', 'bodies')} stored last"
     if not facts.unknown_fields:
         return {"title": "Schema drift", "texts": [f"There is no unknown field in {scope}."]}
     rows = [(f"{operation} {path}", count) for (operation, path), count in facts.unknown_fields.most_common(MAX_ROWS)]
@@ -495,10 +493,10 @@ def _last_night(facts: Facts) -> list[Section]:
     if night is None or not night.loads:
         return []
     first, last = (_minute(night.starts[place], facts.zone) for place in (0, -1))
-    texts = [f"Of {_count(len(night.starts), 'session')} that began from {first} to {last}."]
+    texts = [f"Of {count_text(len(night.starts), 'session')} that began from {first} to {last}."]
     if night.holes:
         texts.append(
-            f"The positions of {_count(night.holes, 'session')} of that night or later are missing: see below."
+            f"The positions of {count_text(night.holes, 'session')} of that night or later are missing: see below."
         )
     teams = {game[f"{side}_team_id"]: game[f"{side}_team_name"] for game in facts.night for side in ("home", "away")}
     loads = [

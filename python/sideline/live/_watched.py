@@ -1,7 +1,7 @@
 """A watched game, as a page and its feed show it: with a delay, as it was some seconds ago."""
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from threading import Lock
 from time import monotonic
@@ -35,8 +35,7 @@ class Received(NamedTuple):
 class Start:
     """The start of a stream: what happened before its first connection is a gap, or the service sends it."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
+    def __init__(self) -> None:
         self._connected_at: float | None = None
         self._has_updates = False
         self._has_gap = False
@@ -47,14 +46,14 @@ class Start:
         self._has_gap = self._has_gap or (isinstance(item, Gap) and item.reason == "started")
         is_first = self._connected_at is None and isinstance(item, Connected)
         if is_first:
-            self._connected_at = self._now()
+            self._connected_at = monotonic()
         return is_first
 
     def is_over(self, *, is_requested: bool) -> bool:
         """Return whether the score says what may be missing: its gap is open, or updates and the time for them came."""
         if is_requested or self._connected_at is None:
             return self._has_gap
-        return self._has_updates and self._now() - self._connected_at >= SETTLE_TIME
+        return self._has_updates and monotonic() - self._connected_at >= SETTLE_TIME
 
 
 class WatchedGame:
@@ -64,15 +63,13 @@ class WatchedGame:
         self,
         stream: "LiveStream",
         score: LiveBoxScore,
-        delay_s: float = 0.0,
-        now: Callable[[], float] = monotonic,
+        delay_s: float,
         *,
-        has_feed: bool = False,
+        has_feed: bool,
     ) -> None:
         self._stream = stream
         self._score = score
         self._delay_s = delay_s
-        self._now = now
         self._game_id = game_of(stream)
         sport = sport_of_score(score)
         # Of this moment, which the delay does not change.
@@ -80,8 +77,8 @@ class WatchedGame:
         self._has_feed = has_feed
         # A stream that was read before has no first connection to come.
         self._is_start_requested = has_feed and stream.state == "connected" and core_of_stream(stream).push_start_gap()
-        self._current_start = Start(now)
-        self._start = Start(now) if delay_s else self._current_start
+        self._current_start = Start()
+        self._start = Start() if delay_s else self._current_start
         # Codes that only some bodies have are in the box score, and not in the feed.
         self._empty = LiveBoxScore(sport=sport)
         self._names = row_names(self._empty)
@@ -103,7 +100,7 @@ class WatchedGame:
             if self._delay_s:
                 self._current.feed(item)
                 stream = self._stream
-                self._waiting.append(Received(self._now() + self._delay_s, item, stream.state, stream.stats))
+                self._waiting.append(Received(monotonic() + self._delay_s, item, stream.state, stream.stats))
             else:
                 self._apply(item)
 
@@ -112,7 +109,7 @@ class WatchedGame:
         add_counted(self._stream, self._score, item, self._board.add)
 
     def _apply_due(self) -> None:
-        while self._waiting and self._waiting[0].due <= self._now():
+        while self._waiting and self._waiting[0].due <= monotonic():
             self._delayed_state = self._waiting.popleft()
             self._start.add(self._delayed_state.item)
             self._apply(self._delayed_state.item)
@@ -126,7 +123,7 @@ class WatchedGame:
     def next_due(self) -> float | None:
         """Seconds until the next item that waits is applied."""
         with self._lock:
-            return max(0.0, self._waiting[0].due - self._now()) if self._waiting else None
+            return max(0.0, self._waiting[0].due - monotonic()) if self._waiting else None
 
     def view(self) -> GameView:
         """Return what a screen shows."""
