@@ -104,6 +104,16 @@ def client(service: sideline.Simulator) -> Iterator[sideline.Client]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def league() -> Iterator[sideline.Simulator]:
+    """A small season of its own for the tests of a file, which may change it."""
+    # It needs the libraries of an archive.
+    from archives import small_season
+
+    with small_season() as league:
+        yield league
+
+
 @pytest.fixture(autouse=True)
 def _no_faults_left(request: pytest.FixtureRequest) -> Iterator[None]:
     yield

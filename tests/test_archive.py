@@ -42,12 +42,6 @@ AUDITED_TABLES = ("events", "player_stats", "stat_events", "possessions", "shots
 STATUSES = {"fetched", "empty", "forbidden", "missing", "unavailable", "failed"}
 
 
-@pytest.fixture(scope="module")
-def league() -> Iterator[sideline.Simulator]:
-    with small_season() as service:
-        yield service
-
-
 @pytest.fixture(autouse=True)
 def _without_faults(league: sideline.Simulator) -> Iterator[None]:
     yield

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import Store, archive_of, contents, different_tables, internal_schemas, season_clock, set_quantities, small_season
+from archives import Store, archive_of, contents, different_tables, internal_schemas, season_clock, set_quantities
 from canaries import leaks
 from needs import library, needs
 
@@ -24,12 +24,6 @@ from sideline.archive import _commits
 from sideline.archive._compaction import compact
 
 ROOT = "s3://bucket/season"
-
-
-@pytest.fixture(scope="module")
-def league() -> Iterator[sideline.Simulator]:
-    with small_season() as service:
-        yield service
 
 
 @pytest.fixture(scope="module")

@@ -15,18 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import contents, different_tables, small_season
+from archives import contents, different_tables
 
 import sideline
 
 COMMAND = [sys.executable, "-W", "error", "-m", "sideline", "sync"]
 FEBRUARY = ["--from", "2027-02-01", "--to", "2027-03-02"]
-
-
-@pytest.fixture(scope="module")
-def league() -> Iterator[sideline.Simulator]:
-    with small_season() as service:
-        yield service
 
 
 @pytest.fixture(autouse=True)

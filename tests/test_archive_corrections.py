@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from archives import OWN_TIMES, WINTER, archive_of, contents, different_tables, ledger, small_season, sorted_rows
+from archives import OWN_TIMES, WINTER, archive_of, contents, different_tables, ledger, sorted_rows
 
 import sideline
 from sideline.archive._corrections import corrections
@@ -19,12 +19,6 @@ CORRECTED = ("events", "games", "player_stats", "box_score", "stat_events", "pla
 
 STATS = ["AST", "PTS", "REB", "STL", "FL", "DIST", "FG3", "TO"]
 Line = tuple[str, int, str]
-
-
-@pytest.fixture(scope="module")
-def league() -> Iterator[sideline.Simulator]:
-    with small_season() as service:
-        yield service
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from archives import TABLES, set_quantities
+from archives import TABLES, Killed, set_quantities
 from needs import library, needs
 from service import Service
 
@@ -51,10 +51,6 @@ NIGHTS = int(os.environ.get("EXPORT_NIGHTS", "2"))
 # All tables are compared, also those that no sync has requested.
 MISSING_TABLES = pytest.mark.filterwarnings("ignore:.*no sync has requested them")
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), MISSING_TABLES]
-
-
-class Killed(BaseException):
-    """Nothing catches it, as nothing catches a kill."""
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from archives import season_clock, small_season
+from archives import season_clock
 from needs import needs
 
 import sideline
@@ -22,12 +22,6 @@ pytestmark = needs_browser
 def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
     with browser(tmp_path_factory.mktemp("browser")) as tab:
         yield tab
-
-
-@pytest.fixture(scope="module")
-def league() -> Iterator[sideline.Simulator]:
-    with small_season() as service:
-        yield service
 
 
 def check(tab: Tab, *, is_scrolled: bool = True) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import Commit, Store, around_commits, pl, season_clock, small_season
+from archives import Commit, Store, around_commits, pl, season_clock
 from service import Service
 
 import sideline
@@ -23,12 +23,6 @@ from sideline.cli import main
 from views import Page
 
 DAYS = {"start": "2027-02-01", "end": "2027-03-02"}
-
-
-@pytest.fixture(scope="module")
-def league() -> Iterator[sideline.Simulator]:
-    with small_season() as service:
-        yield service
 
 
 @pytest.fixture(scope="module")
