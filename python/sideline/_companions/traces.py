@@ -5,9 +5,8 @@ The extension calls `current_trace` and the methods of what it returns.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from time import time_ns
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from opentelemetry import metrics, propagate, trace
@@ -16,6 +15,10 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
 from .._core import __version__
+
+if TYPE_CHECKING:
+    from ..archive import Outcome
+    from ..live import LiveStream
 
 Attributes = dict[str, str | int]
 
@@ -117,35 +120,13 @@ def _end(span: Span, error: tuple[str, str] | None, at: int) -> None:
     span.end(at)
 
 
-class _Unit(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def operation(self) -> str: ...
-
-
-class _Outcome(Protocol):
-    @property
-    def unit(self) -> _Unit: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def fetched_at(self) -> datetime: ...
-    @property
-    def error(self) -> str | None: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def attempts(self) -> int: ...
-
-
 @contextmanager
-def trace_sync() -> Iterator[Callable[[Iterable[_Outcome]], None]]:
+def trace_sync() -> "Iterator[Callable[[Iterable[Outcome]], None]]":
     """Report a sync as a span, which has its requests and its units as children; yields what reports units."""
     with _tracer.start_as_current_span("sideline.sync"):
         context = get_current()
 
-        def report(outcomes: Iterable[_Outcome]) -> None:
+        def report(outcomes: "Iterable[Outcome]") -> None:
             for outcome in outcomes:
                 _units.add(1, {"sideline.unit.status": outcome.status}, context)
                 _report_unit(outcome, context)
@@ -153,7 +134,7 @@ def trace_sync() -> Iterator[Callable[[Iterable[_Outcome]], None]]:
         yield report
 
 
-def _report_unit(outcome: _Outcome, context: Context) -> None:
+def _report_unit(outcome: "Outcome", context: Context) -> None:
     end = time_ns()
     span = _tracer.start_span(
         "sideline.sync.unit",
@@ -170,31 +151,11 @@ def _report_unit(outcome: _Outcome, context: Context) -> None:
     _end(span, None if outcome.error is None else (outcome.status, outcome.error), end)
 
 
-class _Stats(Protocol):
-    @property
-    def lag(self) -> float: ...
-    @property
-    def open_gaps(self) -> int: ...
-    @property
-    def reconnects(self) -> int: ...
-    @property
-    def unreadable(self) -> int: ...
-    @property
-    def buffer_bytes(self) -> int: ...
-
-
-class _Stream(Protocol):
-    @property
-    def state(self) -> str: ...
-    @property
-    def stats(self) -> _Stats: ...
-
-
-_titles: WeakKeyDictionary[_Stream, str] = WeakKeyDictionary()
+_titles: "WeakKeyDictionary[LiveStream[Any], str]" = WeakKeyDictionary()
 """The streams that exist, with their titles."""
 
 
-def observe_stream(stream: _Stream, title: str) -> None:
+def observe_stream(stream: "LiveStream[Any]", title: str) -> None:
     """Report the counters of a stream with each collection of metrics, while it exists."""
     _titles[stream] = title
 

@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     from .. import _answers as audits, _client
     from .._companions import Pseudonyms
     from ._discovery import Discovery as Discovery
-    from ._fetch import Refusals as Refusals, map_in_threads as map_in_threads
+    from ._fetch import Outcome as Outcome, Refusals as Refusals, map_in_threads as map_in_threads
     from ._last_night import box_score_of as box_score_of
     from ._leases import is_available as is_available
     from ._life import COMPLETE as COMPLETE, PROBLEMS as PROBLEMS, SEVERITY as SEVERITY
@@ -123,7 +123,7 @@ else:
         __name__,
         {
             "_discovery": "Discovery",
-            "_fetch": "Refusals map_in_threads",
+            "_fetch": "Outcome Refusals map_in_threads",
             "_last_night": "box_score_of",
             "_leases": "is_available",
             "_life": "COMPLETE PROBLEMS SEVERITY",
