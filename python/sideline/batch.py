@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 
 from ._client import (
     UPDATE_INTERVAL,
+    CallLimits,
     OnError,
     ProgressOption,
     TableName,
@@ -55,8 +56,7 @@ class Query(NamedTuple):
     ids: list[int | str]
     arguments: dict[str, Any]
     """The other arguments."""
-    timeout: tuple[float | None, float | None, float] | None
-    """Connect, read and total."""
+    timeout: CallLimits
     game_ids: list[Any] | None = None
     """The game of each id, if they differ."""
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from ._client import core_of_stream, finding_of, is_time
+from ._client import CallLimits, core_of_stream, finding_of, is_time
 from ._core import CoreClient, Payload, _certificate
 from .errors import AuthenticationError, NotFound, PermissionDenied, SidelineError
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Report"]
 
 T = TypeVar("T")
-
-CallLimits = tuple[float | None, float | None, float] | None
-"""Connect, read and total timeout of each request; `None`: the client's."""
 
 State = Literal["ok", "failed", "missing", "skipped"]
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from .season import AsyncSeason as AsyncSeason, Season as Season
     from .sizes import expected_bytes as expected_bytes
     from .streams import Overflow as Overflow, Recover as Recover
-    from .timeout import Timeout as Timeout, call_limits as call_limits
+    from .timeout import CallLimits as CallLimits, Timeout as Timeout, call_limits as call_limits
     from .types import (
         ArchiveTable as ArchiveTable,
         CatchUpResource as CatchUpResource,
@@ -100,7 +100,7 @@ else:
             "sizes": "expected_bytes",
             "season": "AsyncSeason Season",
             "streams": "Overflow Recover",
-            "timeout": "Timeout call_limits",
+            "timeout": "CallLimits Timeout call_limits",
             "types": (
                 "ArchiveTable CatchUpResource Duration Environment GameIds Id Ids Many OnError Operation Sport "
                 "SyncTable TableName Time"

@@ -53,11 +53,11 @@ def limits(timeout: "Timeout | Duration | None") -> tuple[float, float, float] |
     return min(connect, total), min(read, total), total
 
 
-Limit = Timeout | Duration | None
-"""The timeout of one call: a duration for the whole call, or each limit; `None` is the client's."""
+CallLimits = tuple[float | None, float | None, float] | None
+"""Connect, read and total timeout of one call; `None`: the client's."""
 
 
-def call_limits(timeout: Limit) -> "tuple[float | None, float | None, float] | None":
+def call_limits(timeout: "Timeout | Duration | None") -> CallLimits:
     """Return the limits of one call; a number limits the whole call and keeps the client's other limits."""
     if timeout is None:
         return None
