@@ -22,7 +22,6 @@ from .find import (
     explain_game_id,
     game_teams,
     players_named,
-    possible_game_id,
     teams_named,
     tracked_spans,
 )
@@ -105,7 +104,7 @@ class AsyncClient(BaseClient):
             arguments = plain_arguments(operation, arguments)
             return self._report_drift(await self._core.call_async(operation, arguments, call_limits(timeout)))
         except NotFound as error:
-            if suspect := possible_game_id(arguments):
+            if suspect := arguments.get("session_id"):
                 with suppress(SidelineError):
                     game = await self._core.call_async("game", {"game_id": suspect}, LOOKUP_LIMITS)
                     explain_game_id(error, operation, suspect, game)

@@ -22,7 +22,6 @@ from .find import (
     explain_game_id,
     game_teams,
     players_named,
-    possible_game_id,
     teams_named,
     tracked_spans,
 )
@@ -102,7 +101,7 @@ class Client(BaseClient):
             arguments = plain_arguments(operation, arguments)
             return self._report_drift(self._core.call_sync(operation, arguments, call_limits(timeout)))
         except NotFound as error:
-            if suspect := possible_game_id(arguments):
+            if suspect := arguments.get("session_id"):
                 with suppress(SidelineError):
                     game = self._core.call_sync("game", {"game_id": suspect}, LOOKUP_LIMITS)
                     explain_game_id(error, operation, suspect, game)

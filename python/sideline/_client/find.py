@@ -90,11 +90,6 @@ def as_list(ids: "Ids | Payload") -> Any:
     return ids if is_list or isinstance(ids, Table) else [ids]
 
 
-def possible_game_id(arguments: dict[str, Any]) -> Any:
-    """Return the session id that may be a game id, or `None`."""
-    return arguments.get("session_id")
-
-
 def explain_game_id(error: "NotFound", operation: str, game_id: object, game: Payload) -> None:
     """Add a hint to an error if the service has a game with this id."""
     if not game.table("sessions").num_rows and not game.table("events").num_rows:
