@@ -22,7 +22,7 @@ from typing import NoReturn
 
 import pytest
 from cases import Case, check_shape, data, of_outsiders, own, params, reason_without
-from peers import HEAD, accepting, make_response
+from peers import HEAD, accepting, make_response, read_head
 
 import sideline
 
@@ -92,7 +92,7 @@ def server(replies: Mapping[str, Reply]) -> Iterator[Seen]:
 
     def serve(connection: socket.socket, number: int) -> None:
         with suppress(OSError), connection:
-            for request in iter(lambda: head_of(connection), b""):
+            while (request := read_head(connection)).endswith(b"\r\n\r\n"):
                 path = request.split(b" ")[1].decode()
                 seen.requests.append((path, number))
                 reply = replies.get(path.rpartition("/")[2], Reply(make_response(json.dumps({"asked": path}).encode(), HEAD), "open"))
@@ -106,20 +106,6 @@ def server(replies: Mapping[str, Reply]) -> Iterator[Seen]:
 
     with accepting(listening, serve):
         yield seen
-
-
-def head_of(connection: socket.socket) -> bytes:
-    """A request's head; nothing where the connection ended."""
-    read = b""
-    try:
-        while not read.endswith(b"\r\n\r\n"):
-            more = connection.recv(1)
-            if not more:
-                return b""
-            read += more
-    except OSError:
-        return b""
-    return read
 
 
 def asker(base_url: str, *, max_retries: int = 0) -> sideline.Client:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from peers import accepting
+from peers import accepting, read_head
 from service import frame
 
 import sideline
@@ -107,16 +107,10 @@ def fake(stream: Callable[[Connection], None] = Connection.hold, rest: Callable[
     service = Fake(f"http://127.0.0.1:{listening.getsockname()[1]}")
 
     def serve(connection: socket.socket, number: int) -> None:
-        data = b""
         with suppress(OSError), connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            while True:
-                while b"\r\n\r\n" not in data:
-                    more = connection.recv(65536)
-                    if not more:
-                        return
-                    data += more
-                head, _, data = data.partition(b"\r\n\r\n")
+            while (request := read_head(connection)).endswith(b"\r\n\r\n"):
+                head = request.removesuffix(b"\r\n\r\n")
                 path = head.split(b" ")[1].decode()
                 if any(part in path for part in STREAMS):
                     stream_connection = Connection(connection, head, len(service.connections) + 1)
