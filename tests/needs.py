@@ -7,10 +7,13 @@ some were not installed.
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -96,6 +99,12 @@ def require(*names: str, extra: str | None = None) -> None:
     """Skips a module, or the one that imports it, without all of these libraries."""
     if absent := missing(names):
         pytest.skip(reason(absent, extra), allow_module_level=True)
+
+
+def environment_without(*names: str) -> dict[str, str]:
+    """The environment of a child process in which these libraries seem not to be installed (`hidden/sitecustomize.py`)."""
+    paths = [str(Path(__file__).parent / "hidden"), *filter(None, sys.path)]
+    return os.environ | {"HIDDEN_LIBRARIES": ",".join(names), "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def reason_in(text: str) -> str | None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from assistants import COMMAND, Assistant, anyio, assistant, reply_of
-from needs import library, needs
+from needs import environment_without, library, needs
 
 import sideline
 
@@ -436,8 +436,7 @@ def test_a_missing_archive_and_wrong_options_end_the_command(tmp_path: Path) -> 
 
 
 def test_the_command_names_the_extra_that_it_needs(tmp_path: Path) -> None:
-    folder = str(Path(__file__).parent / "hidden")
-    result = run_command(str(tmp_path), env={"HIDDEN_LIBRARIES": "mcp", "PYTHONPATH": folder})
+    result = run_command(str(tmp_path), env=environment_without("mcp"))
     assert result.returncode == 1
     assert "pip install 'sideline[mcp]'" in result.stderr.replace('"', "'")
 

@@ -13,7 +13,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from needs import ARCHIVE, EXTRAS, PLOT, library, missing, needs, reason_in, require
+from needs import ARCHIVE, EXTRAS, PLOT, environment_without, library, missing, needs, reason_in, require
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py") if path.parent.name not in ("typed", "hidden"))
@@ -119,8 +119,7 @@ USES = {
 @pytest.mark.parametrize("name", USES)
 def test_without_a_library_sideline_says_what_to_install(name: str) -> None:
     code = f"import sideline; teams = sideline.Payload.from_bytes('teams', b'{{\"teams\": []}}'); {USES[name]}"
-    environment = os.environ | {"HIDDEN_LIBRARIES": name, "PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "hidden"), *filter(None, sys.path)])}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], env=environment_without(name), capture_output=True, text=True, timeout=60)
     last = done.stderr.strip().splitlines()[-1]
     assert last == f'ModuleNotFoundError: {name} is not installed; install it with: pip install "sideline[{EXTRAS[name]}]"'
 

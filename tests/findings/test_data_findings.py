@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import cache
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 from archives import Killed, killed_after
 from data_seasons import archive_in, change_season, client_of, coverage, find_unaccounted, new_service, played, rows_of_sessions, sync, verdicts, without_teams
-from missing_libraries import run_without
+from needs import environment_without
 from service import NULL, Features, Row, Service, instant
 from service.bodies import Bodies
 from trust import Memory, find_unnamed, is_named
@@ -24,9 +26,6 @@ from sideline import metrics
 pl = pytest.importorskip("polars", reason="needs polars: pip install 'sideline[polars]'")
 
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(60)]
-
-ALL = ("games", "events", "sessions", "location_windows", "player_stats", "box_score", "stat_events")
-ALL += ("possessions", "possession_events", "possession_players", "shots")
 
 
 @pytest.fixture(scope="module")
@@ -478,5 +477,7 @@ except ImportError as error:
 
 def test_an_export_without_its_extra_says_what_to_install(folders: Path, tmp_path: Path) -> None:
     # The extra `archive` has DuckDB and with it a driver, but no manager of drivers.
-    output = run_without(["adbc_driver_manager", "adbc_driver_postgresql"], EXPORT, str(folders / "lists"), f"duckdb:///{tmp_path}/target.duckdb")
+    environment = environment_without("adbc_driver_manager", "adbc_driver_postgresql")
+    command = [sys.executable, "-c", EXPORT, str(folders / "lists"), f"duckdb:///{tmp_path}/target.duckdb"]
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True).stdout
     assert 'pip install "sideline[export]"' in output

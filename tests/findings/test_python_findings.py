@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from data_seasons import SPAN, archive_in, client_of, new_service, played, sync
-from missing_libraries import run_without
+from needs import environment_without
 from service import Service
 
 import sideline
@@ -25,10 +25,6 @@ pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"),
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "sideline"
-
-
-def red(number: int, clause: str, raises: Any = AssertionError) -> Any:
-    return pytest.mark.xfail(strict=True, raises=raises, reason=f"python {number}: {clause}")
 
 
 @pytest.fixture(scope="module")
@@ -391,6 +387,8 @@ for call in (lambda: metrics.minutes(payload), lambda: sideline.audit(possession
 
 
 def test_a_function_that_needs_polars_says_what_to_install() -> None:
-    lines = run_without(["polars"], _WITHOUT_POLARS).splitlines()
+    command = [sys.executable, "-c", _WITHOUT_POLARS]
+    done = subprocess.run(command, env=environment_without("polars"), capture_output=True, text=True, timeout=60, check=True)
+    lines = done.stdout.splitlines()
     assert [line for line in lines if "No module named" in line] == []
     assert any('pip install "sideline[polars]"' in line for line in lines), lines
