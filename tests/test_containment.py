@@ -28,8 +28,8 @@ from streams import server, then_hold
 BASE, TIMES = 16 << 20, 64
 """A table takes at most so many bytes, and so many for each byte of its body (docs/tables.md)."""
 GOLDEN = Path(__file__).parent / "golden"
-COLUMNS, CELLS = 1_000, 65_536
-"""`box_score` has so many columns that are not declared, and so many cells in them and one for each byte of the body."""
+COLUMNS = 1_000
+"""`box_score` has so many columns that are not declared."""
 
 
 @pytest.fixture

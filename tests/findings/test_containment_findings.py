@@ -40,10 +40,6 @@ SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_
 pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")]
 
 
-def red(reason: str) -> Any:
-    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)
-
-
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and reads the memory of a child process as Linux does")
 
 

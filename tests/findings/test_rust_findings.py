@@ -14,10 +14,6 @@ import sideline
 pytestmark = pytest.mark.timeout(60)
 
 
-def red(reason: str) -> Any:
-    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)
-
-
 # 1. How much there is.
 
 

@@ -31,10 +31,6 @@ SESSION_TABLES = ("player_stats", "possessions", "shots")
 ROOT = Path(__file__).parents[2]
 
 
-def red(number: int, clause: str, raises: Any = AssertionError) -> Any:
-    return pytest.mark.xfail(strict=True, raises=raises, reason=f"scale {number}: {clause}")
-
-
 @pytest.fixture
 def league() -> Iterator[Service]:
     with new_service() as league:

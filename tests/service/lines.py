@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .season import Action, Possession, Season, Session, Shot
+from .season import Action, Season, Session, Shot
 
 BASE = ("FGA", "FG", "PTS")
 """Codes that every line has; the others are left out where they are zero."""
@@ -125,8 +125,3 @@ def samples(season: Season, session: Session, start: int, end: int, step: int = 
                 batch.append(Sample(t, player_id, team_id, tag, turn * 14 - 7000, 13_000 - turn * 26, 1000 + turn, turn / 250))
         batches.append(batch)
     return batches
-
-
-def possession_number(session: Session, possession: Possession) -> int:
-    """Its place within the team's list."""
-    return next(index for index, other in enumerate(session.of_team(possession.team_id)) if other is possession)

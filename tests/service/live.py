@@ -62,8 +62,6 @@ class Connection:
     request: Request
     pings: list[bytes] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    close_code: int | None = None
-    """What the client closed it with."""
     is_open: bool = True
     writer: asyncio.StreamWriter | None = None
 
@@ -178,10 +176,6 @@ class Live:
     def send_frame(self, opcode: int, payload: bytes = b"", *, is_final: bool = True) -> None:
         self.send_raw(frame(opcode, payload, is_final=is_final))
 
-    def heartbeat(self) -> None:
-        """One comment line, now."""
-        self.send_raw(b":\n\n", "sse")
-
     def _deliver(self, message: Sent, raw: bytes | None = None) -> Sent:
         self.sent.append(message)
         for connection in self._open(message.kind):
@@ -222,16 +216,6 @@ class Live:
             writer.transport.abort()
 
         self._for_each(kind, reset)
-
-    def half_close(self, kind: Kind | None = None) -> None:
-        """The service stops writing and still reads."""
-
-        def run() -> None:
-            for connection in self._open(kind):
-                if connection.writer is not None:
-                    connection.writer.write_eof()
-
-        self._in_loop(run)
 
     def close_with(self, code: int, reason: str = "") -> None:
         """A close frame, and the end of the connection."""
@@ -358,7 +342,6 @@ class Live:
             if self.answers_text_pings and "ping" in text:
                 writer.write(frame(TEXT, text.replace("ping", "pong").encode()))
         elif opcode == CLOSE:
-            connection.close_code = struct.unpack(">H", payload[:2])[0] if len(payload) >= 2 else 1005
             writer.write(frame(CLOSE, payload[:2]))
             return False
         return True
