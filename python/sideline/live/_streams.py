@@ -394,12 +394,11 @@ class Batches:
         core.open()
         self._raise_pending()
         if not self._items:
-            first = core.next()
-            if first is None:
-                self._life.has_ended = True
-                self._close_unless_entered()
-                raise StopIteration
-            self._start(first)
+            try:
+                self._start(next(self._stream))
+            except StopIteration:
+                self._life.close_unless_entered()
+                raise
         try:
             while len(self._items) < self._max_rows:
                 item = core.next_within(self._deadline - monotonic())
@@ -425,29 +424,20 @@ class Batches:
             try:
                 self._start(await self._stream.__anext__())
             except StopAsyncIteration:
-                self._close_unless_entered()
+                self._life.close_unless_entered()
                 raise
+        # `wait_for` of Python 3.11 loses a cancellation that comes together with an item.
+        limit = asyncio.timeout(self._deadline - monotonic())
         try:
-            while len(self._items) < self._max_rows:
-                item = core.take_in_turn()
-                if item is not None:
-                    self._items.append(item)
-                    continue
-                if core.is_turn_due:
-                    await asyncio.sleep(0)
-                    core.begin_turn()
-                    continue
-                remaining = self._deadline - monotonic()
-                if core.has_ended or remaining <= 0:
-                    break
-                try:
-                    # `wait_for` of Python 3.11 loses a cancellation that comes together with an item.
-                    async with asyncio.timeout(remaining):
-                        await core.wait()
-                except TimeoutError:
-                    break
+            async with limit:
+                while len(self._items) < self._max_rows:
+                    item = core.take_in_turn()
+                    self._items.append(await self._stream.__anext__() if item is None else item)
+        except StopAsyncIteration:
+            pass
         except Exception as error:  # noqa: BLE001 - raised after the items that were received before it
-            self._error = error
+            if not (isinstance(error, TimeoutError) and limit.expired()):
+                self._error = error
         return self._take_table()
 
     def _start(self, first: Update | Notice) -> None:
@@ -457,16 +447,13 @@ class Batches:
     def _raise_pending(self) -> None:
         if not self._items and self._error is not None:
             error, self._error = self._error, None
-            self._close_unless_entered()
+            self._life.close_unless_entered()
             raise error
 
     def _take_table(self) -> Table:
         items, self._items = self._items, []
         return self._core.items_table(items, self._table)
 
-    def _close_unless_entered(self) -> None:
-        self._life.close_unless_entered()
-
     def __del__(self) -> None:
         # The loop ended, or its task was cancelled.
-        self._close_unless_entered()
+        self._life.close_unless_entered()
