@@ -21,7 +21,7 @@ from .._core import __version__
 from ..archive import Archive
 from ..errors import SidelineError
 from .archived import ArchivedSeason, columns_of
-from .calls import CallLog
+from .calls import record_call
 from .queries import Queries
 from .replies import Answer, Result, structured_content, text_of
 from .verdicts import Verdicts
@@ -64,7 +64,7 @@ def server(root: str, *, positions: bool, is_logged: bool) -> MCPServer:
     archive.files("coverage")
     verdicts = Verdicts(archive)
     season = ArchivedSeason(archive, verdicts, positions=positions)
-    calls = Calls(verdicts, CallLog() if is_logged else None)
+    calls = Calls(verdicts, is_logged=is_logged)
     queries = Queries(store_of(archive).root, positions=positions)
     of_games = (season.games, season.status, season.box_score, season.shots)
     functions = (season.tables, season.describe, *of_games, queries.query, season.clips, season.report)
@@ -82,8 +82,8 @@ def server(root: str, *, positions: bool, is_logged: bool) -> MCPServer:
 class Calls:
     """Turns what a tool read into its result, and keeps the record of the calls."""
 
-    def __init__(self, verdicts: Verdicts, log: CallLog | None) -> None:
-        self._verdicts, self._log = verdicts, log
+    def __init__(self, verdicts: Verdicts, *, is_logged: bool) -> None:
+        self._verdicts, self._is_logged = verdicts, is_logged
 
     async def run(self, tool: Tools, arguments: dict[str, Any]) -> CallToolResult:
         """Run a tool; an error of the arguments or of the archive becomes one that the assistant reads."""
@@ -110,10 +110,10 @@ class Calls:
         return CallToolResult(content=parts, structured_content={**content})
 
     def _write(self, tool: Tools, arguments: dict[str, Any], **facts: Any) -> None:
-        if self._log is None:
+        if not self._is_logged:
             return
         try:
-            self._log.write(tool.__name__, arguments, **facts)
+            record_call(tool.__name__, arguments, **facts)
         except OSError as error:
             raise ToolError(
                 f"the call cannot be recorded, so it has no answer: {error}; --no-log records none"
