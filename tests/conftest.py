@@ -18,6 +18,7 @@ from canaries import leaks
 from needs import reason_in
 
 import sideline
+from postgres_server import postgres_server
 
 NOW = "2027-03-01T12:00:00Z"
 
@@ -112,6 +113,13 @@ def league() -> Iterator[sideline.Simulator]:
 
     with small_season() as league:
         yield league
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server, for `new_database`. It has a password, which the server does not check and no text may show."""
+    with postgres_server() as address:
+        yield address.replace("sideline@", "sideline:canary-password@")
 
 
 @pytest.fixture(autouse=True)

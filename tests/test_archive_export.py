@@ -26,7 +26,7 @@ from needs import library, needs
 from service import Service
 
 import sideline
-from postgres_server import new_database, postgres_server
+from postgres_server import new_database
 from sideline.archive._export_target import Address, Target, keywords_of, open_target
 from sideline.archive._export_values import deliverable, sentence
 from sideline.cli import main
@@ -51,12 +51,6 @@ NIGHTS = int(os.environ.get("EXPORT_NIGHTS", "2"))
 # All tables are compared, also those that no sync has requested.
 MISSING_TABLES = pytest.mark.filterwarnings("ignore:.*no sync has requested them")
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), MISSING_TABLES]
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    with postgres_server() as address:
-        yield address.replace("sideline@", "sideline:canary-password@")
 
 
 @pytest.fixture(params=["duckdb", "postgresql"])

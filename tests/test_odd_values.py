@@ -21,7 +21,7 @@ from service import Service
 from trust import describe, untrue
 
 import sideline
-from postgres_server import new_database, postgres_server
+from postgres_server import new_database
 from sideline.archive._export_target import Address, open_target
 
 require(*ARCHIVE, extra="archive")
@@ -286,12 +286,6 @@ class OddSeason:
     targets: dict[str, str]
     """The id of the session, team or game that has the kind."""
     folder: Path
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    with postgres_server() as address:
-        yield address
 
 
 @pytest.fixture(scope="module")

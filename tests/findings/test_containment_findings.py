@@ -29,7 +29,7 @@ from live_fakes import Connection, fake, take
 from service import Service
 
 import sideline
-from postgres_server import new_database, postgres_server
+from postgres_server import new_database
 from sideline.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -129,12 +129,6 @@ ODD_VALUES = {
     "rowid": with_codes("rowid"),
     "two codes with the same 63 bytes": with_codes("L" * 65 + "a", "L" * 65 + "b"),
 }
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    with postgres_server() as address:
-        yield address
 
 
 @pytest.mark.parametrize(

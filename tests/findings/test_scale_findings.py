@@ -15,7 +15,7 @@ from service import Service
 
 import sideline
 from object_store import Bucket, bucket
-from postgres_server import postgres_server, query
+from postgres_server import new_database, query
 
 adbc_driver_manager = pytest.importorskip("adbc_driver_manager", reason="needs adbc_driver_manager: pip install 'sideline[export]'")
 duckdb = pytest.importorskip("duckdb", reason="needs duckdb: pip install 'sideline[archive]'")
@@ -191,32 +191,32 @@ def test_a_self_join_of_a_stored_season_requests_each_session_once(league: Servi
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory, stored_archive: Path) -> Iterator[str]:
-    """A PostgreSQL server that has an export of the archive."""
-    with postgres_server() as address:
-        sideline.Archive(stored_archive).export(address)
-        yield address
+def database(postgres: str, stored_archive: Path) -> str:
+    """A database of PostgreSQL that has an export of the archive."""
+    address = new_database(postgres)
+    sideline.Archive(stored_archive).export(address)
+    return address
 
 
-def test_exported_tables_have_primary_keys(postgres: str) -> None:
-    tables = {name for [name] in query(postgres, "select table_name from information_schema.table_constraints where constraint_type = 'PRIMARY KEY'")}
+def test_exported_tables_have_primary_keys(database: str) -> None:
+    tables = {name for [name] in query(database, "select table_name from information_schema.table_constraints where constraint_type = 'PRIMARY KEY'")}
     assert {"teams", "games", "player_stats", "possessions", "shots"} <= tables
 
 
 @pytest.mark.parametrize("column", ["game_id", "player_id", "occurred_at"])
-def test_exported_tables_have_indexes(postgres: str, column: str) -> None:
-    definitions = [text for [text] in query(postgres, "select indexdef from pg_indexes where tablename = 'shots'")]
+def test_exported_tables_have_indexes(database: str, column: str) -> None:
+    definitions = [text for [text] in query(database, "select indexdef from pg_indexes where tablename = 'shots'")]
     assert any(column in text for text in definitions), definitions
 
 
-def test_exported_columns_have_their_meaning_as_a_comment(postgres: str) -> None:
+def test_exported_columns_have_their_meaning_as_a_comment(database: str) -> None:
     text = "select count(col_description(a.attrelid, a.attnum)) from pg_attribute a where a.attrelid = 'shots'::regclass and a.attnum > 0"
-    assert int(query(postgres, text)[0][0]) >= len(sideline.SCHEMAS["shots"].names)
+    assert int(query(database, text)[0][0]) >= len(sideline.SCHEMAS["shots"].names)
 
 
-def test_exported_nested_values_are_jsonb(postgres: str) -> None:
+def test_exported_nested_values_are_jsonb(database: str) -> None:
     text = "select column_name, data_type from information_schema.columns where table_name = 'possessions' and column_name like '%player_ids'"
-    assert {kind for _, kind in query(postgres, text)} == {"jsonb"}
+    assert {kind for _, kind in query(database, text)} == {"jsonb"}
 
 
 def test_an_export_without_changes_writes_no_row(archive: sideline.Archive, tmp_path: Path) -> None:
