@@ -180,16 +180,5 @@ class WatchedGame:
             return is_current and self.error is None and self._stream.state == "connected", figures
 
 
-EMPTY_STATS = StreamStats(
-    updates=0,
-    bytes=0,
-    reconnects=0,
-    gaps=0,
-    open_gaps=0,
-    recovered=0,
-    repeats=0,
-    dropped=0,
-    unreadable=0,
-    buffer_bytes=0,
-    lag=0.0,
-)
+EMPTY_STATS = StreamStats(**dict.fromkeys(StreamStats.__dataclass_fields__, 0))
+"""Those of a stream of which nothing is shown yet."""
