@@ -5,7 +5,7 @@ from typing import Any
 from .._client import table_from_arrow
 from .._core import Table
 from .._lazy import pa, pl
-from .._rows import arrow_rows, with_plain_types
+from .._rows import arrow_rows, has_tables, with_plain_types
 
 
 def frame_of(argument: str, source: object) -> "pl.DataFrame":
@@ -17,10 +17,10 @@ def frame_of(argument: str, source: object) -> "pl.DataFrame":
         if not source:
             raise ValueError(f"{argument} is an empty list")
         return pl.concat([frame_of(argument, part) for part in source], how="diagonal_relaxed")
-    if isinstance(names := getattr(source, "tables", None), list):
-        if not names:
+    if has_tables(source):
+        if not source.tables:
             raise ValueError(f"{argument} has no table, only a dict: pass one of stat events, shots or possessions")
-        source = source.table(names[0])  # type: ignore[attr-defined]
+        source = source.table(source.tables[0])
     return with_plain_types(pl.DataFrame(arrow_rows(argument, source)))
 
 

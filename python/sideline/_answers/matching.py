@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import Any
 
 from .._lazy import pl
-from .._rows import did_you_mean
+from .._rows import did_you_mean, has_tables
 from .frames import frame_of
 from .kinds import Source, keeps_kind
 from .names import Name, grade, keys, parse
@@ -326,10 +326,10 @@ def _players(players: object) -> "pl.DataFrame":
     """Return the players, with `team_name` if the same responses have it."""
     if isinstance(players, list | tuple) and players:
         return pl.concat([_players(part) for part in players], how="diagonal_relaxed")
-    if "players" in (tables := getattr(players, "tables", None) or ()):
-        frame = frame_of("players", players.table("players"))  # type: ignore[attr-defined]
-        if "team" in tables:
-            teams = frame_of("players", players.table("team"))  # type: ignore[attr-defined]
+    if has_tables(players) and "players" in players.tables:
+        frame = frame_of("players", players.table("players"))
+        if "team" in players.tables:
+            teams = frame_of("players", players.table("team"))
             frame = frame.join(teams.select("team_id", team_name="name").unique("team_id"), on="team_id", how="left")
         return frame
     frame = frame_of("players", players)

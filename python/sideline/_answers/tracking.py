@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from .._client import sport_of, table_from_arrow
 from .._core import CoreTracking, Payload, Table, _epoch_ms
-from .._rows import arrow_rows, did_you_mean
+from .._rows import arrow_rows, did_you_mean, has_tables
 from ..batch import BaseBatch
 from ..court import COLLEGE_MEN, Court
 
@@ -297,10 +297,10 @@ def _streams(argument: str, source: object, table: str | None = None) -> Iterabl
     if isinstance(source, (list, tuple)):
         for part in source:
             yield from _streams(argument, part, table)
-    elif isinstance(names := getattr(source, "tables", None), list):
-        if name not in names:
-            raise ValueError(f"{argument} needs a table {name}; this response has {', '.join(names) or 'none'}")
-        yield source.table(name)  # type: ignore[attr-defined]
+    elif has_tables(source):
+        if name not in source.tables:
+            raise ValueError(f"{argument} needs a table {name}; this response has {', '.join(source.tables) or 'none'}")
+        yield source.table(name)
     else:
         yield arrow_rows(argument, source)
 

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from .files import replaced_file as replaced_file, replaced_path as replaced_path
     from .frames import (
         arrow_rows as arrow_rows,
+        has_tables as has_tables,
         schema_to_arrow as schema_to_arrow,
         tables_of as tables_of,
         terms as terms,
@@ -51,7 +52,7 @@ else:
             "drift": "check_drift report_drift stack_level",
             "files": "replaced_file replaced_path",
             "frames": (
-                "arrow_rows schema_to_arrow tables_of terms to_arrow to_csv to_pandas to_parquet to_polars "
+                "arrow_rows has_tables schema_to_arrow tables_of terms to_arrow to_csv to_pandas to_parquet to_polars "
                 "with_plain_types"
             ),
             "names": "Found with_names",

@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeGuard
 
 from .._lazy import library, pa, pl
 from .files import replaced_file, replaced_path
@@ -182,10 +182,10 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
             for name in tables
             if any(name in part for part in parts)
         }
-    if isinstance(names := getattr(source, "tables", None), list):
-        frames: dict[str, Any] = {name: source.table(name) for name in tables if name in names}  # type: ignore[attr-defined]
+    if has_tables(source):
+        frames = {name: source.table(name) for name in tables if name in source.tables}
         if not frames:
-            table_names = ", ".join(names) or "none"
+            table_names = ", ".join(source.tables) or "none"
             raise ValueError(f"{argument} needs a table {' or '.join(tables)}; this response has {table_names}")
         return {name: _plain(argument, pl.DataFrame(table)) for name, table in frames.items()}
     rows = arrow_rows(argument, source)
@@ -206,6 +206,11 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
         )
         raise ValueError(f"{argument} is not a table {' or '.join(tables)}: {lacks}")
     return {fits[0]: _plain(argument, frame)}
+
+
+def has_tables(source: object) -> TypeGuard[Any]:
+    """Return whether an argument is a payload or a batch, which have tables by their names."""
+    return isinstance(getattr(source, "tables", None), list)
 
 
 def arrow_rows(argument: str, source: Any) -> Any:

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ..._lazy import pl
-from ..._rows import did_you_mean, tables_of
+from ..._rows import did_you_mean, has_tables, tables_of
 from ..kinds import Source
 from .catalogue import CHECKS, Rule
 from .positions import THRESHOLDS
@@ -176,7 +176,7 @@ def _is_one_session(sources: Mapping[str, object], frames: "Mapping[str, pl.Data
     """Return whether single responses or tables of one session were passed, not a list or batch of responses."""
     for argument in ("player_stats", "stat_events", "possessions", "shots"):
         source = sources.get(argument)
-        if isinstance(source, list | tuple) and any(hasattr(item, "tables") for item in source):
+        if isinstance(source, list | tuple) and any(map(has_tables, source)):
             return False
     names = {"player_stats", "box_score", "stat_events", "possessions", "shots"} & frames.keys()
     ids = {

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..._lazy import pl
+from ..._rows import has_tables
 
 
 def player_names(*sources: object) -> "pl.DataFrame":
@@ -14,8 +15,8 @@ def player_names(*sources: object) -> "pl.DataFrame":
         source: Any = waiting.pop(0)
         if isinstance(source, list | tuple):
             waiting[:0] = source
-        elif isinstance(tables := getattr(source, "tables", None), list):
-            named_tables = [name for name in ("possession_players", "player_stats") if name in tables]
+        elif has_tables(source):
+            named_tables = [name for name in ("possession_players", "player_stats") if name in source.tables]
             parts += [pl.DataFrame(source.table(name, columns=columns)) for name in named_tables[:1]]
         elif source is not None:
             frame = source.collect() if isinstance(source, pl.LazyFrame) else pl.DataFrame(source)
