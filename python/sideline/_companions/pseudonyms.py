@@ -61,7 +61,6 @@ class Pseudonyms:
         self._permutation = Permutation(material)
         self._numbers: dict[tuple[int, str], int] = {}
         self._words: dict[str, str] = {}
-        self._links: dict[str, str] = {}
         self._strings: dict[tuple[str, str], str] = {}
         self.ids: set[str] = set()
         """Ids of the bodies so far, as text: an unknown field with such a value is an id."""
@@ -99,17 +98,13 @@ class Pseudonyms:
 
     def link(self, link: str) -> str:
         """Return a link: one of the service keeps its path, with other ids; any other is replaced as a whole."""
-        if link not in self._links:
-            parts = urlsplit(link)
-            if parts.path.startswith(_SERVICE_PATHS):
-                query = urlencode(self.query(parse_qsl(parts.query, keep_blank_values=True)))
-                origin = _SERVICE if parts.scheme else ""
-                self._links[link] = f"{origin}{self.path(parts.path)}{'?' if query else ''}{query}"
-            else:
-                ending = re.search(r"\.[a-z0-9]{2,4}\Z", parts.path)
-                digest = hmac.digest(self.key, b"link/" + link.encode("utf-8", "surrogatepass"), "sha256").hex()[:32]
-                self._links[link] = f"{_OTHER_LINK}/{digest}{ending[0] if ending else ''}"
-        return self._links[link]
+        parts = urlsplit(link)
+        if parts.path.startswith(_SERVICE_PATHS):
+            query = urlencode(self.query(parse_qsl(parts.query, keep_blank_values=True)))
+            return f"{_SERVICE if parts.scheme else ''}{self.path(parts.path)}{'?' if query else ''}{query}"
+        ending = re.search(r"\.[a-z0-9]{2,4}\Z", parts.path)
+        digest = hmac.digest(self.key, b"link/" + link.encode("utf-8", "surrogatepass"), "sha256").hex()[:32]
+        return f"{_OTHER_LINK}/{digest}{ending[0] if ending else ''}"
 
     def path(self, path: str) -> str:
         """Return a path of the service with other ids."""
