@@ -11,6 +11,7 @@ from ._client import (
     ProgressOption,
     TableName,
     bar,
+    check_on_error,
     expected_bytes,
     mask_id,
 )
@@ -346,12 +347,6 @@ def _same_class(used: Any, value: Any) -> Any:
     return used if value is None else value
 
 
-def check(on_error: str) -> None:
-    """Raise `ValueError` for another word."""
-    if on_error not in ("raise", "keep"):
-        raise ValueError(f'on_error is {on_error!r}; it must be "raise" or "keep"')
-
-
 def fetch_sync(
     client: "_client.Client",
     query: Query,
@@ -360,7 +355,7 @@ def fetch_sync(
     before: BaseBatch | None = None,
 ) -> Batch:
     """Fetch the units of a query, or only those missing in the batch `before`."""
-    check(on_error)
+    check_on_error(on_error)
     run = _Run(client, query, progress, before)
     try:
         response = _batch_sync(client._core, run.open_query(), run.strict, run.counters, run.bar)
@@ -383,7 +378,7 @@ async def fetch_async(
     # Not at the top: a synchronous client needs no asyncio.
     import asyncio
 
-    check(on_error)
+    check_on_error(on_error)
     run = _Run(client, query, progress, before)
     running = asyncio.ensure_future(_batch_async(client._core, run.open_query(), run.strict, run.counters))
     try:

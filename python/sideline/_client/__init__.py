@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .arguments import (
         as_seconds as as_seconds,
         as_timedelta as as_timedelta,
+        check_on_error as check_on_error,
         check_range as check_range,
         is_time as is_time,
         name_arguments as name_arguments,
@@ -87,7 +88,7 @@ else:
                 "is_entered jersey_numbers_of keep_alive mask_id options_of planned_units refusal_of shape_of size_of "
                 "sport_of sport_of_score store_of table_from_arrow take_rows title_of units_of waits with_texts"
             ),
-            "arguments": "as_seconds as_timedelta check_range is_time name_arguments",
+            "arguments": "as_seconds as_timedelta check_on_error check_range is_time name_arguments",
             "async_client": "AsyncClient",
             "base": "BaseClient",
             "client": "Client",

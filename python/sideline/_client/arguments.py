@@ -65,6 +65,12 @@ def as_timedelta(name: str, duration: "Duration") -> "timedelta":
     return period
 
 
+def check_on_error(on_error: str) -> None:
+    """Raise `ValueError` for another word."""
+    if on_error not in ("raise", "keep"):
+        raise ValueError(f'on_error is {on_error!r}; it must be "raise" or "keep"')
+
+
 def check_range(start: Any, end: Any, now: "datetime | None") -> None:
     """Raise `ValueError` for a range that holds nothing; without `end` it ends `now`."""
     if end is None and _epoch_ms("start", start) >= _epoch_ms("now", now):

@@ -62,6 +62,7 @@ from .._client import (
     SyncTable,
     Time,
     as_timedelta,
+    check_on_error,
     check_range,
     core_of,
     several,
@@ -241,8 +242,7 @@ class Archive:
         >>> report.holes, report.drift.num_rows
         ([], 0)
         """
-        if on_error not in ("keep", "raise"):
-            raise ValueError(f'on_error is {on_error!r}; it must be "raise" or "keep"')
+        check_on_error(on_error)
         window = None if correction_window is None else as_timedelta("correction_window", correction_window)
         teams, games, operations = self._check_sync(team_ids, game_ids, start, end, tables)
         report = self._run(operations, teams, games, start, end, window=window, progress=progress)
@@ -560,8 +560,7 @@ class Archive:
         >>> season.tracking(game_id).loads().num_rows > 20
         True
         """
-        if on_error not in ("keep", "raise"):
-            raise ValueError(f'on_error is {on_error!r}; it must be "raise" or "keep"')
+        check_on_error(on_error)
         return _tracking.tracking(self._store, str(game_id), keep=on_error == "keep")
 
     def files(self, table: ArchiveTable) -> list[str]:
