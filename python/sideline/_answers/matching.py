@@ -89,12 +89,12 @@ def crosswalk(
 ) -> "pl.DataFrame":
     """Match the service's players with the rows of another source, by name and other facts that both sides have.
 
-    The result has a row for each row of `other`, in order, and then one for each unmatched player: `player_id`, the
-    columns of `other` (with the prefix `other_` if the name is `player_id`, `method`, `confidence` or `candidates`),
-    `method`, `confidence` and `candidates`. `method` says what agrees, as in "name+team+jersey", and what differs, as
-    in "name-team". It is "ambiguous" if several people fit, and "unmatched" if nobody does; then `player_id` is null,
-    and `candidates` has the possible ids. A match has a `confidence` of at least 0.9, and no player matches two
-    different rows.
+    The result, of the kind of `players` (a frame of pandas or polars, else a `Table`), has a row for each row of
+    `other`, in order, and then one for each unmatched player: `player_id`, the columns of `other` (with the prefix
+    `other_` if the name is `player_id`, `method`, `confidence` or `candidates`), `method`, `confidence` and
+    `candidates`. `method` says what agrees, as in "name+team+jersey", and what differs, as in "name-team". It is
+    "ambiguous" if several people fit, and "unmatched" if nobody does; then `player_id` is null, and `candidates` has
+    the possible ids. A match has a `confidence` of at least 0.9, and no player matches two different rows.
 
     Parameters:
         players: one or several rosters, a table `players` (also of an archive), or a frame with `player_id` and
