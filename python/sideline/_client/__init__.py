@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from .season import AsyncSeason as AsyncSeason, Season as Season
     from .sizes import expected_bytes as expected_bytes
     from .streams import Overflow as Overflow, Recover as Recover
-    from .timeout import CallLimits as CallLimits, Timeout as Timeout, call_limits as call_limits
+    from .timeout import CallLimits as CallLimits, Timeout as Timeout
     from .types import (
         ArchiveTable as ArchiveTable,
         CatchUpResource as CatchUpResource,
@@ -101,7 +101,7 @@ else:
             "sizes": "expected_bytes",
             "season": "AsyncSeason Season",
             "streams": "Overflow Recover",
-            "timeout": "CallLimits Timeout call_limits",
+            "timeout": "CallLimits Timeout",
             "types": (
                 "ArchiveTable CatchUpResource Duration Environment GameIds Id Ids Many OnError Operation Sport "
                 "SyncTable TableName Time"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .capture_folder import PAGE as PAGE
     from .capture_walk import capture as capture
     from .own_key import pseudonyms_of as pseudonyms_of
-    from .pseudonyms import MASK as MASK, Pseudonyms as Pseudonyms
+    from .pseudonyms import Pseudonyms as Pseudonyms
     from .recording import recording_of as recording_of
     from .state import state_folder as state_folder
     from .traces import current_trace as current_trace, observe_stream as observe_stream, trace_sync as trace_sync
@@ -39,7 +39,7 @@ else:
             "capture_walk": "capture",
             "capture_folder": "PAGE",
             "recording": "recording_of",
-            "pseudonyms": "MASK Pseudonyms",
+            "pseudonyms": "Pseudonyms",
             "own_key": "pseudonyms_of",
             "state": "state_folder",
             "traces": "current_trace observe_stream trace_sync",

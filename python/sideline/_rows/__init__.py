@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from .schemas import SCHEMAS as SCHEMAS
     from .suggestions import did_you_mean as did_you_mean, resembling as resembling
     from .text import (
-        STATISTICS as STATISTICS,
         align as align,
         cell as cell,
         count_text as count_text,
@@ -61,7 +60,7 @@ else:
             ),
             "schemas": "SCHEMAS",
             "suggestions": "did_you_mean resembling",
-            "text": "STATISTICS align cell count_text shorten table_text visible",
+            "text": "align cell count_text shorten table_text visible",
             "zones": "in_zone zone",
         },
     )
