@@ -118,6 +118,22 @@ def test_only_what_was_taken_is_recorded_also_in_batches(journal: Path) -> None:
     assert kinds == ["Connected", "Update", "Update", "Update", "Update"]
 
 
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_a_loop_over_tables_may_go_on_after_the_one_with_the_last_items(is_awaited: bool, faults: Server, journal: Path) -> None:
+    with faults.client() as client:
+        items = until_the_last(client.live_stats("g1", **QUICK).record(journal))
+
+    def read() -> list[int]:
+        batches = sideline.replay(journal, None).batches(max_seconds=5.0)
+        return [next(iter(batches)).num_rows, *(table.num_rows for table in batches)]
+
+    async def read_awaited() -> list[int]:
+        batches = sideline.replay(journal, None).batches(max_seconds=5.0)
+        return [(await anext(aiter(batches))).num_rows, *[table.num_rows async for table in batches]]
+
+    assert (asyncio.run(read_awaited()) if is_awaited else read()) == [len(items)]
+
+
 def test_a_replay_is_a_stream(faults: Server, journal: Path) -> None:
     with faults.client() as client:
         items = until_the_last(client.live_stats("g1", **QUICK).record(journal))

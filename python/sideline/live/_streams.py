@@ -6,7 +6,7 @@ from os import PathLike
 from sys import modules
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Literal, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self
 
 from .._client import Duration, Sport, as_seconds
 from .._core import CoreStream, Table, Update
@@ -117,29 +117,11 @@ class LiveStream(Generic[Item]):
         return _AsyncIterator(self, self._core, self._life)
 
     async def __anext__(self) -> Item:
-        core = self._core
-        item: Item | None = core.take_in_turn()
-        if item is not None:
-            return item
-        _check_asyncio()
-        core.open()
-        while True:
-            if core.is_turn_due:
-                # Nothing is taken yet, so a cancellation here loses nothing.
-                await asyncio.sleep(0)
-                core.begin_turn()
-            item = core.take()
-            if item is not None:
-                return item
-            if core.has_ended:
-                # An item may have arrived before the stream ended.
-                item = core.take()
-                if item is None:
-                    self._life.has_ended = True
-                    raise StopAsyncIteration
-                return item
-            await core.wait()
-            core.begin_turn()
+        item: Item | None = self._core.take_in_turn()
+        if item is None and (item := await _next_item(self._core)) is None:
+            self._life.has_ended = True
+            raise StopAsyncIteration
+        return item
 
     def batches(
         self,
@@ -327,6 +309,25 @@ class LiveStream(Generic[Item]):
         self.close()
 
 
+async def _next_item(core: CoreStream) -> Any:
+    """Return the next item, or `None` at the end. Other tasks of the loop get their turns."""
+    _check_asyncio()
+    core.open()
+    while True:
+        if core.is_turn_due:
+            # Nothing is taken yet, so a cancellation here loses nothing.
+            await asyncio.sleep(0)
+            core.begin_turn()
+        item = core.take()
+        if item is not None:
+            return item
+        if core.has_ended:
+            # An item may have arrived before the stream ended.
+            return core.take()
+        await core.wait()
+        core.begin_turn()
+
+
 def _check_asyncio() -> None:
     try:
         asyncio.get_running_loop()
@@ -431,10 +432,9 @@ class Batches:
         try:
             async with limit:
                 while len(self._items) < self._max_rows:
-                    item = core.take_in_turn()
-                    self._items.append(await self._stream.__anext__() if item is None else item)
-        except StopAsyncIteration:
-            pass
+                    if (item := core.take_in_turn()) is None and (item := await _next_item(core)) is None:
+                        break
+                    self._items.append(item)
         except Exception as error:  # noqa: BLE001 - raised after the items that were received before it
             if not (isinstance(error, TimeoutError) and limit.expired()):
                 self._error = error
