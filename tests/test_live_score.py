@@ -160,7 +160,7 @@ def test_leaders_are_the_players_with_the_highest_values() -> None:
         with pytest.raises(ValueError, match=f"no player has a value of {code}{hint}"):
             score.leaders(code)
     assert sideline.LiveBoxScore().leaders("NO_CODE").num_rows == 0, "any code may still come"
-    with pytest.raises(ValueError, match="count is 0; it must be at least 1"):
+    with pytest.raises(ValueError, match="count is 0; it must be a whole number of at least 1"):
         score.leaders("PTS", 0)
 
 

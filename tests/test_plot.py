@@ -484,7 +484,7 @@ def test_an_object_without_rows_is_refused() -> None:
         shot_chart({"hoop_player_x": ["a"], "hoop_player_y": [1.0], "is_make": [True]}, new())
     with pytest.raises(ValueError, match="kind is 'dots'; it must be one of scatter, hexbin, heatmap, zones; court= selects the court"):
         shot_chart(some_shots(), new(), kind="dots")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="cell is 0; it must be more than 0"):
+    with pytest.raises(ValueError, match="cell is 0; it must be a number of millimetres above 0"):
         shot_chart(some_shots(), new(), kind="hexbin", cell=0)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
+from .._client import list_of_names
 from .._core import Payload, Table
 from .._lazy import pl
 from ..batch import BaseBatch
@@ -62,8 +63,6 @@ def keeps_kind(function: "Callable[Concatenate[Source, P], pl.DataFrame]") -> Ke
 
     @wraps(function)
     def wrapper(*args: Any, **options: Any) -> Any:
-        if isinstance(options.get("stats"), str):
-            options["stats"] = [options["stats"]]
         if "by" in options:
             options["by"] = grouping(options["by"])
         frame = function(*args, **options)
@@ -74,7 +73,7 @@ def keeps_kind(function: "Callable[Concatenate[Source, P], pl.DataFrame]") -> Ke
 
 def grouping(by: str | Sequence[str]) -> list[str]:
     """Return the columns of `by`, each once, without `team_id`: every metric has it."""
-    return [name for name in dict.fromkeys([by] if isinstance(by, str) else by) if name != "team_id"]
+    return [name for name in list_of_names("by", by) if name != "team_id"]
 
 
 def of_kind(source: object, name: str, frame: "pl.DataFrame") -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from .._client import sport_of, table_from_arrow
 from .._core import CoreTracking, Payload, Table, _epoch_ms
-from .._rows import arrow_rows, did_you_mean, has_tables
+from .._rows import arrow_rows, did_you_mean, has_tables, is_number
 from ..batch import BaseBatch
 from ..court import COLLEGE_MEN, Court
 
@@ -143,7 +143,7 @@ class Tracking:
         True
         """
         shift = 0.0 if at == "release" else at
-        if isinstance(shift, (str, bool)) or not isinstance(shift, (int, float)) or not abs(shift) < 3600:
+        if not (is_number(shift) and abs(shift) < 3600):
             raise ValueError(f'at is {at!r}; it must be "release" or a number of seconds')
         tables = None if rows is None else list(_streams("rows", rows, "shots"))
         return self._core.defenders(tables, float(shift))
@@ -343,7 +343,7 @@ def _court_size(court: object) -> tuple[float, float, tuple[float, float] | None
 def _rate(rate: float | None) -> float | None:
     if rate is None:
         return None
-    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate <= _MAX_RATE_HZ:
+    if not (is_number(rate) and 0 < rate <= _MAX_RATE_HZ):
         raise ValueError(f"rate is {rate!r}; it must be more than 0 and at most {_MAX_RATE_HZ:g} frames a second")
     return float(rate)
 
@@ -372,7 +372,7 @@ def _columns(by: str | Sequence[str], allowed_columns: Sequence[str]) -> list[st
 
 def _milliseconds(argument: str, duration: float | timedelta) -> int:
     seconds = duration.total_seconds() if isinstance(duration, timedelta) else duration
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds <= 86_400:
+    if not (is_number(seconds) and 0 <= seconds <= 86_400):
         raise ValueError(f"{argument} is {duration!r}; it must be 0 or more seconds, and at most a day")
     return round(seconds * 1000)
 

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from .arguments import (
         as_seconds as as_seconds,
         as_timedelta as as_timedelta,
+        check_count as check_count,
         check_on_error as check_on_error,
         check_range as check_range,
         is_time as is_time,
+        list_of_names as list_of_names,
         name_arguments as name_arguments,
     )
     from .async_client import AsyncClient as AsyncClient
@@ -88,7 +90,9 @@ else:
                 "is_entered jersey_numbers_of keep_alive mask_id options_of planned_units refusal_of shape_of size_of "
                 "sport_of sport_of_score store_of table_from_arrow take_rows title_of units_of waits with_texts"
             ),
-            "arguments": "as_seconds as_timedelta check_on_error check_range is_time name_arguments",
+            "arguments": (
+                "as_seconds as_timedelta check_count check_on_error check_range is_time list_of_names name_arguments"
+            ),
             "async_client": "AsyncClient",
             "base": "BaseClient",
             "client": "Client",

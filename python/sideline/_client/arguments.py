@@ -1,8 +1,9 @@
 """Checks of arguments, and errors that name the argument."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, overload
 
 from .._core import _check_range, _epoch_ms
@@ -29,6 +30,20 @@ def name_arguments(**written: str) -> Iterator[None]:
                     raise ValueError(f"{match[1]} is {written[match[1]]}; this one exceeds 64 bits") from None
                 raise TypeError(f"{match[1]} is {written[match[1]]}; {error}") from None
         raise
+
+
+def check_count(argument: str, count: object) -> None:
+    """Raise `ValueError` for what is no whole number of at least 1."""
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+        raise ValueError(f"{argument} is {count!r}; it must be a whole number of at least 1")
+
+
+def list_of_names(argument: str, names: object) -> list[str]:
+    """Return one name or several, each once. Raises `TypeError` for anything else."""
+    items: list[Any] = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    if not all(isinstance(name, str) for name in items):
+        raise TypeError(f"{argument} is a name or a list of names, not {names!r}")
+    return list(dict.fromkeys(items))
 
 
 @overload

@@ -15,7 +15,7 @@ else:
     streams = LazyModule("sideline.live")
 from .._core import CoreClient, Update, _event_stream, _live
 from ..errors import ConfigurationError
-from .arguments import as_seconds
+from .arguments import as_seconds, list_of_names
 from .types import Duration
 
 Overflow = Literal["block", "drop_oldest", "latest"]
@@ -203,7 +203,7 @@ class Streams:
         try:
             request = {
                 "game_id": game_id,
-                "sources": [sources] if isinstance(sources, str) else list(sources),
+                "sources": list_of_names("sources", sources),
                 "last_seq": last_seq,
                 "broadcast_summary_level": broadcast_summary_level,
             }

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from .._client import TableName, expected_bytes, planned_units, several, table_from_arrow
+from .._client import TableName, check_count, expected_bytes, planned_units, several, table_from_arrow
 from .._core import Schema, Table
 from .._lazy import LazyModule, pa
 
@@ -200,8 +200,7 @@ class Plan:
         True
         """
         for name, value in (("parts", parts), ("tasks", 1 if tasks is None else tasks)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
+            check_count(name, value)
         count = min(parts, len(self))
         if not count:
             return []

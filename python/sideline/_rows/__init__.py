@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         align as align,
         cell as cell,
         count_text as count_text,
+        is_number as is_number,
         shorten as shorten,
         table_text as table_text,
         visible as visible,
@@ -60,7 +61,7 @@ else:
             ),
             "schemas": "SCHEMAS",
             "suggestions": "did_you_mean resembling",
-            "text": "align cell count_text shorten table_text visible",
+            "text": "align cell count_text is_number shorten table_text visible",
             "zones": "in_zone zone",
         },
     )

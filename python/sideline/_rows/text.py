@@ -5,7 +5,8 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from numbers import Real
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
     from .._core import Table
@@ -111,9 +112,9 @@ def order_columns(table: "Table", records: Sequence[Mapping[str, Any]]) -> list[
     return sorted(names, key=rank)
 
 
-def is_number(value: Any) -> bool:
-    """Return whether the value is aligned to the right; True and False are not."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether the value is a number, also one of NumPy; True and False are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def align(table: "Table", columns: Sequence[str], rows: int = 5) -> str:

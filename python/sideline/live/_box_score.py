@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from .._client import Sport, sport_of
+from .._client import Sport, check_count, name_arguments, sport_of
 from .._core import CoreBoxScore, Payload, Table, Update
 from .._rows import did_you_mean
 from ..errors import DecodeError
@@ -45,7 +45,8 @@ class LiveBoxScore:
     def __init__(self, *seeds: Payload, sport: Sport | None = None) -> None:
         of_seeds: Sport = next((sport_of(payload) for payload in seeds if isinstance(payload, Payload)), "basketball")
         self._sport: Sport = of_seeds if sport is None else sport
-        self._core = CoreBoxScore(self._sport)
+        with name_arguments(sport='"basketball" or "football"'):
+            self._core = CoreBoxScore(self._sport)
         self._situation = Situation()
         self._jersey_numbers: dict[int, str | None] = {}
         for payload in seeds:
@@ -138,8 +139,7 @@ class LiveBoxScore:
         >>> score.leaders("PTS", 3).num_rows
         3
         """
-        if count < 1:
-            raise ValueError(f"count is {count}; it must be at least 1")
+        check_count("count", count)
         leaders = self._core.leaders(stat, count)
         if not leaders.num_rows and (table := self._core.table()).num_rows:
             codes = table.column_names[table.column_names.index("games_played") + 1 :]

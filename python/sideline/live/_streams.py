@@ -8,7 +8,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self
 
-from .._client import Duration, Sport, as_seconds
+from .._client import Duration, Sport, as_seconds, check_count
 from .._core import CoreStream, Table, Update
 from .._lazy import LazyModule
 from .._rows import facts_html
@@ -140,8 +140,7 @@ class LiveStream(Generic[Item]):
         ...     next(iter(stream.batches(max_rows=1))).name
         'live_items'
         """
-        if max_rows < 1:
-            raise ValueError(f"max_rows is {max_rows}; it must be at least 1")
+        check_count("max_rows", max_rows)
         max_seconds = as_seconds(max_seconds)
         if not max_seconds > 0:
             raise ValueError(f"max_seconds is {max_seconds}; it must be more than 0")

@@ -12,8 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from .._lazy import LazyModule
-from .._rows import replaced_file, replaced_path
-from ._court import COURTS, court as draw_court, nothing
+from .._rows import is_number, replaced_file, replaced_path
+from ._axes import nothing
+from ._court import COURTS, court as draw_court
 from ._data import Columns, Named, Numbers, plain, teams_of
 from ._look import BALL, team_colours
 
@@ -98,8 +99,12 @@ def animate(
     >>> sideline.plot.animate(window, fps=4).to_html()[:1] == "\\n"
     True
     """
-    if not 0 < fps <= 60:
-        raise ValueError(f"fps is {fps}; it must be more than 0 and at most 60")
+    if not hasattr(window, "frames"):
+        raise TypeError(f"window is that of Tracking.window, not {type(window).__name__}")
+    if not (is_number(fps) and 0 < fps <= 60):
+        raise ValueError(f"fps is {fps!r}; it must be more than 0 and at most 60")
+    if not (is_number(size) and 0 < size < 100):
+        raise ValueError(f"size is {size!r}; it must be a width in inches, such as 5")
     scene = _Scene(window, fps, players, size)
     if scene.count > MAX_FRAMES:
         raise ValueError(

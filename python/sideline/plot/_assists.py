@@ -8,7 +8,8 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
 
-from ._court import new_axes, nothing
+from .._client import check_count
+from ._axes import draws, new_axes, nothing
 from ._data import Columns, Named, Names, One, Rows, chosen_id, plain, team_label, teams_of
 from ._fit import fit
 from ._look import MAKE, OTHER
@@ -19,6 +20,7 @@ REQUIRED = ("session_id", "team_id", "possession", "possession_type", "details",
 Pair = tuple[int, int]
 
 
+@draws
 def assist_network(
     possession_events: Rows,
     ax: Axes | None = None,
@@ -50,8 +52,7 @@ def assist_network(
     >>> axes.get_title(loc="left")
     'Assists of Elkhorn Mariners'
     """
-    if min_count < 1:
-        raise ValueError(f"min_count is {min_count}; it must be at least 1")
+    check_count("min_count", min_count)
     columns = Columns(possession_events, "possession_events", REQUIRED)
     columns.check_once("possession_events", ("team_id", "possession", "position"))
     # Rows may lack their position.

@@ -1,12 +1,14 @@
 """Two players beside each other, statistic by statistic."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import is_color_like
 
-from ._court import new_axes
+from .._client import list_of_names
+from ._axes import draws, new_axes
 from ._data import Columns, Named, Names, Numbers, One, Rows, chosen_id, plain
 from ._fit import fit
 from ._look import TEAMS
@@ -19,6 +21,7 @@ MIDDLE = 0.22
 """Half the width of the column of names, where a bar is at most 1 wide."""
 
 
+@draws
 def compare_players(
     rows: Rows,
     players: Sequence[One],
@@ -52,15 +55,17 @@ def compare_players(
     >>> axes.get_title(loc="left")
     'Trey Jansen and Noah Sandoval'
     """
-    if isinstance(players, (str, int)) or len(players) != 2:
+    if not isinstance(players, Sized) or isinstance(players, str) or len(players) != 2:
         raise ValueError(f"players is {players!r}; it must be two ids or names")
+    if not isinstance(colors, Sized) or len(colors) != 2 or not all(is_color_like(color) for color in colors):
+        raise ValueError(f"colors is {colors!r}; it must be two colours of matplotlib")
     table = "box_score"
     columns = Columns(rows, table, ["player_id"])
-    labels = columns.player_names(names)
+    labels = columns.player_names(names, "names")
     present = columns.numbers("player_id")
     ids = _ids(players, present, labels)
     if stats is not None:
-        stats = [stats] if isinstance(stats, str) else stats
+        stats = list_of_names("stats", stats)
         codes = [code for stat in stats for code in SHARES.get(stat, (stat,))]
         Columns(rows, table, codes)
     rendered_stats = _with_values(columns, STATS if stats is None else stats)

@@ -1,4 +1,4 @@
-"""The lines of a court in millimetres, and axes to draw on."""
+"""The lines of a court in millimetres."""
 
 from typing import Any, Literal
 
@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
 
 from ..court import COLLEGE_MEN, INTERNATIONAL, PRO, Court
+from ._axes import draws, new_axes
 from ._field import draw_field
 
 Rules = Literal["college", "pro", "international"]
@@ -33,7 +34,7 @@ INTERNATIONAL_SPACES = [(1750, 1800), (2600, 3000), (3850, 3900), (4750, 4800)]
 def rules(court: Rules | Court) -> Court:
     if isinstance(court, Court):
         return court
-    if court not in COURTS:
+    if not isinstance(court, str) or court not in COURTS:
         raise ValueError(f"court is {court!r}; it must be one of {', '.join(COURTS)}, or a Court")
     return COURTS[court]
 
@@ -91,6 +92,7 @@ def _arc(x: float, y: float, radius: float, start: float, end: float) -> Points:
     return np.column_stack([x + radius * np.cos(angles), y + radius * np.sin(angles)])
 
 
+@draws
 def court(
     ax: Axes | None = None,
     court: Rules | Court | Football = "college",
@@ -116,7 +118,6 @@ def court(
     >>> axes.set_title("An empty gym").get_text()
     'An empty gym'
     """
-    check_axes(ax, "court")
     if court == "football":
         return draw_field(new_axes(5.5, 11.0) if ax is None else ax, color, linewidth)
     dimensions = rules(court)
@@ -153,23 +154,3 @@ def on_half(dimensions: Court, x: Points, y: Points) -> npt.NDArray[np.bool_]:
 def _from_centre(lines: dict[str, Points], middle: float, sign: int) -> dict[str, Points]:
     """Return a half in the frame of positions; the far half is the near one rotated about the centre."""
     return {name: sign * (line - (0, middle)) for name, line in lines.items()}
-
-
-def check_axes(ax: object, argument: str) -> None:
-    """Raise `TypeError` for a text in place of the axes, with the argument that was meant."""
-    if isinstance(ax, str):
-        raise TypeError(f"ax is matplotlib's axes, not {ax!r}: write {argument}={ax!r}")
-
-
-def new_axes(width: float, height: float) -> Axes:
-    """Return axes of a new pyplot figure, which a notebook displays."""
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=(width, height), layout="compressed")[1]
-
-
-def nothing(ax: Axes, kind: str) -> None:
-    """Write on the axes that there was nothing to draw."""
-    place: dict[str, Any] = {"transform": ax.transAxes, "ha": "center", "va": "center"}
-    behind = {"facecolor": "white", "edgecolor": "none"}
-    ax.text(0.5, 0.5, f"no {kind}", color="0.35", fontsize="large", bbox=behind, **place)

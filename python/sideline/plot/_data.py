@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
+from numbers import Integral
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
@@ -36,7 +37,7 @@ class Columns:
 
     def __init__(self, rows: Rows, table: str, required: Sequence[str]) -> None:
         parts = list(rows) if isinstance(rows, (list, tuple)) else [rows]
-        self.parts = [_arrow(part, table) for part in parts]
+        self.parts = [_arrow(part, table) for part in parts] or [pyarrow.table({name: [] for name in required})]
         self.masks: list[npt.NDArray[np.bool_]] | None = None
         # Bodies have names that tables lack. Bodies of locations have none, and are large.
         bodies = parts if table != "locations" else []
@@ -100,14 +101,18 @@ class Columns:
 
     def team_names(self, source: Named | None) -> dict[int, str]:
         """Return names by team id: the given ones, those of the rows, or those of the body."""
-        return self._in_bodies.teams | self.values_by_id("team_id", ("team_name",)) | dict(names_of(source, "team"))
+        return (
+            self._in_bodies.teams
+            | self.values_by_id("team_id", ("team_name",))
+            | dict(names_of(source, "team", "teams"))
+        )
 
-    def player_names(self, source: Named | None) -> dict[int, str]:
+    def player_names(self, source: Named | None, argument: str = "players") -> dict[int, str]:
         """Return names by player id, from the same sources."""
         names = self.values_by_id("player_id", ("first_name", "last_name")) | self.values_by_id(
             "player_id", ("player_name",)
         )
-        return self._in_bodies.players | names | dict(names_of(source, "player"))
+        return self._in_bodies.players | names | dict(names_of(source, "player", argument))
 
     def values_by_id(self, key: str, columns: tuple[str, ...]) -> dict[int, str]:
         if not any(columns[-1] in part.column_names for part in self.parts):
@@ -118,22 +123,34 @@ class Columns:
         return {int(key): name for key, name in names.items() if name}
 
 
-def names_of(source: Named | None, kind: str) -> Names:
-    """Return names by id from a mapping or its columns; `what` is "team" or "player"."""
+def names_of(source: Named | None, kind: str, argument: str) -> Names:
+    """Return names by id from a mapping or columns; `kind` is "team" or "player"."""
     if source is None or isinstance(source, Mapping):
+        check_by_id(argument, source)
         return source or {}
     if isinstance(source, (Payload, BaseBatch)):
         candidates: tuple[TableName, ...] = ("players", "possession_players") if kind == "player" else ("teams", "team")
         table = next((name for name in candidates if name in source.tables), None)
         if table is None:
             raise ValueError(
-                f"{kind}s is a mapping of names by id, or a response with names, not one of {source.operation}"
+                f"{argument} is a mapping of names by id, or a response with names, not one of {source.operation}"
             )
         source = source.table(table)
-    columns = Columns(source, f"{kind}s", [f"{kind}_id"])
+    columns = Columns(source, argument, [f"{kind}_id"])
     if kind == "player":
         return columns.player_names(None)
     return columns.values_by_id("team_id", ("name",)) | columns.values_by_id("team_id", ("team_name",))
+
+
+def check_by_id(argument: str, values: object) -> None:
+    """Raise `TypeError` for what is no mapping by id, where a name or a text would find nothing."""
+    if values is None:
+        return
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{argument} is a mapping by id, such as {{1001: …}}, not {type(values).__name__}")
+    for key in values:
+        if isinstance(key, bool) or not isinstance(key, Integral):
+            raise TypeError(f"{argument} is a mapping by id, a whole number; it has the key {key!r}")
 
 
 def chosen_id(kind: str, option: One | None, present: Numbers, names: Names) -> int | None:
@@ -203,6 +220,8 @@ def epoch_ms(time: datetime | str | float) -> float:
     if isinstance(time, (int, float)):
         return float(time)
     moment = datetime.fromisoformat(time) if isinstance(time, str) else time
+    if not isinstance(moment, datetime):
+        raise TypeError(f"at is a time with its zone or epoch milliseconds, not {type(moment).__name__}")
     if moment.tzinfo is None:
         raise ValueError(f"{time!r} has no time zone; write {moment.replace(tzinfo=UTC).isoformat()!r} for UTC")
     return moment.timestamp() * 1000

@@ -9,7 +9,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 
 from .._answers import band_speeds
-from ._court import new_axes, nothing
+from .._client import check_count
+from ._axes import draws, new_axes, nothing
 from ._data import Columns, Named, One, Rows, chosen_id, plain
 from ._fit import fit
 from ._look import MAKE, OTHER
@@ -23,6 +24,7 @@ LOW_SHARE = 0.9
 """A player who was seen in a smaller share of the frames ran more than is shown."""
 
 
+@draws
 def loads(
     loads: Rows,
     ax: Axes | None = None,
@@ -52,8 +54,7 @@ def loads(
     'distance (m)'
     """
     columns = Columns(loads, "tracking_loads", ["player_id", *BANDS])
-    if limit < 1:
-        raise ValueError(f"limit is {limit}; it must be at least 1")
+    check_count("limit", limit)
     names = _band_names(bands)
     if team_id is not None:
         teams = columns.numbers("team_id")
@@ -131,6 +132,7 @@ def _note_share(ax: Axes, x: float, y: int, share: float | None) -> None:
         )
 
 
+@draws
 def matchups(
     matchups: Rows,
     ax: Axes | None = None,
@@ -161,8 +163,7 @@ def matchups(
     """
     required = ["offense_player_id", "defense_player_id", "shots", "makes", "low_90", "high_90"]
     columns = Columns(matchups, "tracking_matchups", required)
-    if limit < 1:
-        raise ValueError(f"limit is {limit}; it must be at least 1")
+    check_count("limit", limit)
     columns = _select_pairs(columns, player_id)
     attacker, defender, shots, makes, low, high = (columns.numbers(name) for name in required)
     order = np.argsort(-shots, kind="stable")[:limit][::-1]

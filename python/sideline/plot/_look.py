@@ -9,6 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, Normalize
 
+from ._data import check_by_id
+
 MAKE = "#0072B2"
 MISS = "#D55E00"
 TEAMS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -31,6 +33,7 @@ DENSITY = ListedColormap(_HEAT)
 
 def team_colours(teams: Sequence[float], colours: Mapping[int, Any] | None) -> list[Any]:
     """Return a colour for each team: the chosen one, or that of its position."""
+    check_by_id("colors", colours)
     return [(colours or {}).get(int(team), TEAMS[place % len(TEAMS)]) for place, team in enumerate(teams)]
 
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter
 
 from .._lazy import pl
 from ..metrics import game_state
-from ._court import new_axes, nothing
+from ._axes import draws, new_axes, nothing
 from ._data import Columns, Named, Rows, names_of, team_label
 from ._fit import fit
 from ._look import team_colours, text_on
@@ -19,6 +19,7 @@ from ._possessions import mark_period, period_order
 MINUTE = 60.0
 
 
+@draws
 def score_margin(
     possessions: Rows,
     possession_events: Rows | None = None,
@@ -78,7 +79,7 @@ def score_margin(
     ax.axhline(0, color="0.4", linewidth=0.8, zorder=lines[0].get_zorder() - 0.5)
     for name, start, _ in begins:
         mark_period(ax, start / MINUTE, name)
-    labels = columns.team_names(names_of(teams, "team"))
+    labels = columns.team_names(names_of(teams, "team", "teams"))
     names = [team_label(team, labels) for team in (first, second)]
     limit = max(4.0, float(np.abs(margin).max()) * 1.15)
     ax.set(xlim=(0, float(x[-1])), ylim=(-limit, limit), xlabel="; ".join(filter(None, ["minutes played", note])))

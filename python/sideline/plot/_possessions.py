@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from ._court import new_axes, nothing
+from ._axes import draws, new_axes, nothing
 from ._data import Columns, Named, Numbers, Rows, moment_text, plain, team_label, teams_of
 from ._fit import fit
 from ._look import team_colours
@@ -21,6 +21,7 @@ _MAX_TICKS = 12
 Objects = npt.NDArray[np.object_]
 
 
+@draws
 def possession_timeline(
     possessions: Rows,
     ax: Axes | None = None,

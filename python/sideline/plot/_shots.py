@@ -10,8 +10,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import Normal, Stroke
 
+from .._client import check_count
+from .._rows import is_number
 from ..court import Court
-from ._court import Rules, check_axes, court as draw_court, nothing, on_half, reach, rules
+from ._axes import draws, nothing
+from ._court import Rules, court as draw_court, on_half, reach, rules
 from ._data import Columns, Named, Numbers, One, Rows, chosen_id, plain, team_label, teams_of
 from ._fit import fit
 from ._loads import FEW_SHOTS
@@ -76,6 +79,7 @@ class Shots:
         return "\n".join(filter(None, ["; ".join(lines), *more]))
 
 
+@draws
 def shot_chart(
     shots: Rows,
     ax: Axes | None = None,
@@ -122,7 +126,7 @@ def shot_chart(
     >>> axes.get_title(loc="left")
     'Elkhorn Mariners'
     """
-    _check_arguments(ax, kind, color, cell, labels=labels)
+    _check_arguments(kind, color, cell, min_count, labels=labels)
     team, player = select_id("team", team, team_id), select_id("player", player, player_id)
     if kind == "zones":
         return zones(shots, ax, court=court, team=team, player=player, teams=teams, players=players, **options)
@@ -146,14 +150,14 @@ def shot_chart(
     return _set_title(ax, selection, *notes)
 
 
-def _check_arguments(ax: Axes | None, kind: str, color: str, cell: float, *, labels: bool) -> None:
-    check_axes(ax, "kind")
+def _check_arguments(kind: str, color: str, cell: float, min_count: int, *, labels: bool) -> None:
     if kind not in ("scatter", "hexbin", "heatmap", "zones"):
         raise ValueError(
             f"kind is {kind!r}; it must be one of scatter, hexbin, heatmap, zones; court= selects the court"
         )
-    if not cell > 0:
-        raise ValueError(f"cell is {cell}; it must be more than 0")
+    check_count("min_count", min_count)
+    if not (is_number(cell) and 0 < cell < np.inf):
+        raise ValueError(f"cell is {cell!r}; it must be a number of millimetres above 0")
     if color not in ("make", "openness") or (color == "openness" and kind != "scatter"):
         raise ValueError(f'color is {color!r}; it must be "make", or "openness" with kind="scatter"')
     if labels and kind != "hexbin":
@@ -343,6 +347,7 @@ def hexagons(x: Numbers, y: Numbers, cell: float) -> tuple[Numbers, npt.NDArray[
     return centres, cell_of_point.reshape(-1)
 
 
+@draws
 def zones(
     shots: Rows,
     ax: Axes | None = None,

@@ -9,8 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
+from .._client import as_seconds
+from .._rows import is_number
 from ..court import Court
-from ._court import Football, Rules, court as draw_court, nothing
+from ._axes import draws, nothing
+from ._court import Football, Rules, court as draw_court
 from ._data import Columns, Named, Names, Numbers, Rows, epoch_ms, moment_text, names_of, plain, team_label, teams_of
 from ._fit import fit
 from ._look import BALL, OTHER, team_colours, text_on
@@ -19,6 +22,7 @@ MAX_AGE_MS = 1000.0
 """Milliseconds after which a position is outdated: the sensor was off, or the player had left."""
 
 
+@draws
 def tracking(
     locations: Rows,
     ax: Axes | None = None,
@@ -54,9 +58,10 @@ def tracking(
     """
     columns = Columns(locations, "locations", ["t", "x", "y"])
     t, x, y, team = (columns.numbers(name) for name in ("t", "x", "y", "team_id"))
-    length = (trail.total_seconds() if isinstance(trail, timedelta) else float(trail)) * 1000
-    if not length >= 0:
-        raise ValueError(f"trail is {trail}; it must be 0 or more seconds")
+    seconds = as_seconds(trail)
+    if not (is_number(seconds) and seconds >= 0):
+        raise ValueError(f"trail is {trail!r}; it must be 0 or more seconds")
+    length = 1000 * seconds
     has_position = np.isfinite(t) & np.isfinite(x) & np.isfinite(y)
     ax = draw_court(ax, court, half=False)
     if not has_position.any():
@@ -65,7 +70,7 @@ def tracking(
     moment = float(t[has_position].max()) if at is None else epoch_ms(at)
     order = teams_of(team)
     fills = dict(zip(order, team_colours(order, colors), strict=True))
-    names, labels = columns.team_names(teams), names_of(players, "player")
+    names, labels = columns.team_names(teams), names_of(players, "player", "players")
     columns = columns.only(has_position & (t <= moment) & (t >= moment - max(length, MAX_AGE_MS)))
     sensors = list(_sensors(columns, fills, names, labels))
     if length:

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ..._lazy import pl
-from ..._rows import did_you_mean, has_tables, tables_of
+from ..._rows import did_you_mean, has_tables, is_number, tables_of
 from ..kinds import Source
 from .catalogue import CHECKS, Rule
 from .positions import THRESHOLDS
@@ -145,7 +145,7 @@ def _checked_thresholds(thresholds: Mapping[str, float]) -> Mapping[str, float]:
         if rule not in THRESHOLDS:
             hint = did_you_mean(rule, THRESHOLDS)
             raise ValueError(f"thresholds has {rule!r}; it must be one of {', '.join(THRESHOLDS)}{hint}")
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+        if not (is_number(value) and 0 <= value < float("inf")):
             raise ValueError(f"the threshold of {rule} is {value!r}; it must be a number of at least 0")
     return {**THRESHOLDS, **thresholds}
 

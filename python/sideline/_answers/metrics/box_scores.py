@@ -7,7 +7,7 @@ from ..._core import Table
 from ..._lazy import pl
 from ..._rows import tables_of
 from ..kinds import Frame, Source, grouping, keeps_kind, of_kind
-from .common import box_scores, line_keys, share, stat, sum_by, without_partial_totals
+from .common import box_scores, check_weight, line_keys, share, stat, sum_by, without_partial_totals
 from .names import with_player_names
 from .sides import POSSESSION_KEY, check_unique
 
@@ -66,6 +66,7 @@ def true_shooting(
     >>> box.select(metrics.true_shooting().is_between(0, 2).all()).item()
     True
     """
+    check_weight(free_throw_weight)
     value = share(stat("PTS"), 2 * (stat("FGA") + free_throw_weight * stat("FTA")))
     return value if box_score is None else _of_lines(box_score, value, "true_shooting", ("PTS", "FGA", "FTA"), by)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from ..._lazy import pl
-from ..._rows import did_you_mean, tables_of
+from ..._rows import did_you_mean, is_number, tables_of
 from ...errors import SidelineError
 from ..frames import of_other_units
 
@@ -100,6 +100,12 @@ def _check_periods(source: object) -> None:
                 (games_by_period if "period" in frame.columns else whole_games).update(frame["game_id"].drop_nulls())
     for value in sorted(whole_games & games_by_period):
         raise ValueError(f"box_score has game {value} twice, whole and by period: pass one of the two")
+
+
+def check_weight(free_throw_weight: object) -> None:
+    """Raise `ValueError` for what is no share of free throws."""
+    if not (is_number(free_throw_weight) and 0 <= free_throw_weight <= 1):
+        raise ValueError(f"free_throw_weight is {free_throw_weight!r}; it must be a number from 0 to 1, such as 0.44")
 
 
 def unit_of(boxes: "pl.DataFrame") -> str:

@@ -4,10 +4,20 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
+from ..._client import list_of_names
 from ..._lazy import pl
-from ..._rows import tables_of
+from ..._rows import is_number, tables_of
 from ..kinds import Source, keeps_kind
-from .common import box_scores, line_keys, reason, share, sum_by, sums_of_play, without_partial_totals
+from .common import (
+    box_scores,
+    check_weight,
+    line_keys,
+    reason,
+    share,
+    sum_by,
+    sums_of_play,
+    without_partial_totals,
+)
 from .names import with_player_names
 from .sides import POSSESSION_COLUMNS, check_same_sessions, sides_of_play, sums_by_players
 
@@ -90,7 +100,7 @@ def pace(possessions: Source, *, by: str | Sequence[str] = (), per: float = 40.0
     >>> metrics.pace(client.possessions(session_id))["pace"]  # both teams played the same game
     [...]
     """
-    if not 0 < per < inf:
+    if not (is_number(per) and 0 < per < inf):
         raise ValueError(f"per is {per}; it must be a number of minutes above 0")
     sums = sides_of_play(possessions, by).group_by(*by, "team_id").agg(sums_of_play()).sort(*by, "team_id")
     teams = sums.drop("points", "opponent_points")
@@ -121,7 +131,7 @@ def per_36(
     ['team_id', 'player_id', 'player_name', 'minutes', 'PTS', 'reason']
     """
     if stats is not PER_36:
-        stats = tuple(dict.fromkeys(stats))
+        stats = list_of_names("stats", stats)
     boxes = box_scores(box_score, "per 36", () if stats is PER_36 else stats, by)
     known_codes = [code for code in stats if code in boxes.columns and not boxes[code].is_null().all()]
     keys = line_keys(by)
@@ -163,6 +173,7 @@ def usage(
     >>> table.column_names[-5:]
     ['minutes', 'usage', 'assist_share', 'rebound_share', 'reason']
     """
+    check_weight(free_throw_weight)
     codes = ("FG", "FGA", "FTA", "TO", "AST", "REB")
     boxes = box_scores(box_score, "usage", codes, by)
     keys = [*by, "team_id"]

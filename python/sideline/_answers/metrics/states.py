@@ -3,6 +3,7 @@
 from math import inf
 
 from ..._lazy import pl
+from ..._rows import is_number
 from ..kinds import Source, keeps_kind
 from .sides import possessions_with_points
 
@@ -52,7 +53,7 @@ def game_state(
     if period_minutes is None:
         is_long = (pl.when(pl.col("kind") == "Q").then(clock).max() > 600).over(game)
         length = pl.when(pl.col("kind") == "H").then(1200.0).when(is_long.fill_null(False)).then(720.0).otherwise(600.0)
-    elif 0 < period_minutes < inf:
+    elif is_number(period_minutes) and 0 < period_minutes < inf:
         length = pl.lit(60.0 * period_minutes)
     else:
         raise ValueError(f"period_minutes is {period_minutes}; it must be a number of minutes above 0")
