@@ -671,8 +671,11 @@ def test_an_invalid_window_is_refused_before_any_request(tmp_path: Path, league:
 
 
 def test_a_path_that_is_empty_is_not_the_folder_one_is_in() -> None:
-    with pytest.raises(ValueError, match="path of the archive is empty"):
+    with pytest.raises(ValueError, match="root is '': pass a folder"):
         sideline.Archive("")
+    for no_path in (None, b"season", 5):
+        with pytest.raises(TypeError, match=f"root is {no_path!r}: pass a folder"):
+            sideline.Archive(no_path)  # type: ignore[arg-type] - what the test refuses
     for bucket in ("s3://", "gs:///"):
         with pytest.raises(ValueError, match=f"{bucket} names no bucket"):
             sideline.Archive(bucket)

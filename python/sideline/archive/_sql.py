@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any
 
+from .._client import check_count
 from .._lazy import library
 from ..errors import QueryError
 from ._libraries import pa, pc
@@ -86,6 +87,7 @@ def select(
     store: Store, query: str, max_rows: int, timeout: float, memory_limit: str, *, positions: bool = True
 ) -> "pa.Table":
     """Return the rows of one `select`, in types of a `Table`. Nothing outside is read or written."""
+    check_count("max_rows", max_rows)
     duckdb: Any = library("duckdb", "archive")
     try:
         connection, missing_names = _database(

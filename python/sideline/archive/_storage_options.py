@@ -19,6 +19,8 @@ class Options:
 
     def __init__(self, values: Mapping[str, str] | None) -> None:
         try:
+            if values is not None and not isinstance(values, Mapping):
+                raise TypeError(f"storage_options is a mapping of names to values, not {type(values).__name__}")
             self._values = dict(values) if values else None
         finally:
             del values

@@ -144,9 +144,10 @@ class Store:
 
     def __init__(self, root: str | os.PathLike[str], options: Options) -> None:
         load_deltalake()
-        text = os.fspath(root)
-        if not text:
-            raise ValueError("the path of the archive is empty: pass a folder or an address such as s3://bucket/name")
+        text = os.fspath(root) if isinstance(root, (str, os.PathLike)) else None
+        if not isinstance(text, str) or not text:
+            error = ValueError if text == "" else TypeError
+            raise error(f"root is {root!r}: pass a folder or an address such as s3://bucket/name")
         if text.startswith("file://"):
             text = url2pathname(urlsplit(text).path)
         if text.startswith("memory:"):
