@@ -23,6 +23,15 @@ Bodies = dict[str, Body]
 OPERATIONS = {"player_stats": "stats", "stat_events": "stats_details", "possessions": "possessions", "shots": "shots", "sessions": "game"}
 
 
+TABLES = {
+    "player_stats": ["player_stats"],
+    "stat_events": ["stat_events"],
+    "possessions": ["possessions", "possession_events"],
+    "shots": ["shots"],
+    "sessions": ["sessions", "location_windows"],
+}
+
+
 @pytest.fixture
 def bodies(client: sideline.Client, game: dict[str, Any], session_id: str) -> Bodies:
     """Those of one half, to be altered."""
@@ -335,13 +344,6 @@ def test_every_kind_of_frame_says_the_same(bodies: Bodies, session_id: str) -> N
     payloads = read(bodies, session_id)
     rows = sideline.audit(**payloads).to_dicts()
     assert len(rows) == 4
-    tables = {
-        "player_stats": ["player_stats"],
-        "stat_events": ["stat_events"],
-        "possessions": ["possessions", "possession_events"],
-        "shots": ["shots"],
-        "sessions": ["sessions", "location_windows"],
-    }
     kinds: list[Callable[[sideline.Table], object]] = [
         lambda table: table,
         sideline.Table.to_polars,
@@ -352,10 +354,28 @@ def test_every_kind_of_frame_says_the_same(bodies: Bodies, session_id: str) -> N
         lambda table: table.to_polars().with_columns(pl.col(pl.Categorical).cast(pl.String), pl.col(pl.Datetime).dt.cast_time_unit("us")),
     ]
     for kind in kinds:
-        frames = {argument: [kind(payloads[argument].table(name)) for name in names] for argument, names in tables.items()}
+        frames = {argument: [kind(payloads[argument].table(name)) for name in names] for argument, names in TABLES.items()}
         assert sideline.audit(**frames).to_dicts() == rows
     wide = sideline.audit(**{**payloads, "player_stats": payloads["player_stats"].table("box_score")})
     assert wide.to_dicts() == rows
+
+
+@needs("polars")
+@pytest.mark.parametrize("argument", TABLES)
+def test_times_of_a_zone_are_the_same_times_and_those_of_none_are_refused(argument: str, bodies: Bodies, session_id: str) -> None:
+    a_hole_between_windows(bodies)
+    a_clock_of_an_event_of_a_possession(bodies)
+    payloads = read(bodies, session_id)
+    frames = {name: [payloads[name].to_polars(table) for table in tables] for name, tables in TABLES.items()}
+    times = pl.col(pl.Datetime("ms", "UTC"))
+    rows = sideline.audit(**frames).to_dicts()
+    assert rows
+    elsewhere = [part for frame in frames[argument] for part in (frame.head(3), frame.slice(3).with_columns(times.dt.convert_time_zone("America/Chicago")))]
+    assert sideline.audit(**{**frames, argument: elsewhere}).to_dicts() == rows
+    if any(kind == pl.Datetime for frame in frames[argument] for kind in frame.schema.values()):
+        naive = [frame.with_columns(times.dt.replace_time_zone(None)) for frame in frames[argument]]
+        with pytest.raises(ValueError, match=rf"{argument}: the column \w+ has times without a zone: write .*replace_time_zone\('UTC'\)"):
+            sideline.audit(**{**frames, argument: naive})
 
 
 @needs("polars")

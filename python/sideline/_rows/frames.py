@@ -231,13 +231,19 @@ def with_plain_types(frame: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def _plain(argument: str, frame: "pl.DataFrame") -> "pl.DataFrame":
-    """Return a frame whose ids, flags and clocks have the types of the service's tables, which joins and sums need."""
+    """Return a frame whose ids, flags and clocks have the types of the service's tables, which joins and sums need.
+
+    Times of any zone are in UTC.
+    """
     ids = pl.List(pl.Int64)
     kinds: dict[str, Any] = {"team_id": pl.Int64, "player_id": pl.Int64, "possession": pl.Int32}
     kinds |= {"is_team_total": pl.Boolean, "player_ids": ids, "opposing_player_ids": ids}
     kinds |= {"details": pl.List(pl.String), "is_3point": pl.Boolean}
     kinds |= dict.fromkeys(("start_game_clock_s", "end_game_clock_s"), pl.Float64)
-    frame = with_plain_types(frame).with_columns(pl.col(pl.Decimal).cast(pl.Float64))
+    zoned_times = pl.col([pl.Datetime(unit, "*") for unit in ("ms", "us", "ns")])
+    frame = with_plain_types(frame).with_columns(
+        pl.col(pl.Decimal).cast(pl.Float64), zoned_times.dt.convert_time_zone("UTC")
+    )
     for name in (name for name in kinds if name in frame.schema):
         try:
             frame = frame.with_columns(_exact_cast(frame[name], kinds[name]))

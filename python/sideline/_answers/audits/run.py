@@ -88,7 +88,9 @@ class Audit:
         sources = {name: source for name, source in arguments.items() if source is not None}
         frames: dict[str, pl.DataFrame] = {}
         for argument, source in sources.items():
-            frames |= _rosters(source) if argument == "players" else tables_of(argument, source, COLUMNS[argument])
+            read = _rosters(source) if argument == "players" else tables_of(argument, source, COLUMNS[argument])
+            _check_zones(argument, read)
+            frames |= read
         if not frames:
             raise ValueError(f"nothing to audit: pass at least one of {', '.join(arguments)}")
         served_at = max(filter(None, map(_served_at, _items(sources.values()))), default=None)
@@ -137,6 +139,15 @@ def check_rules(
         runs.append(RuleRun(rule.rule, not missing, tuple(names), tuple(missing), count, len(rows)))
         violations += rows
     return Violations(table_of(violations), runs)
+
+
+def _check_zones(argument: str, frames: "Mapping[str, polars.DataFrame]") -> None:
+    """Raise `ValueError` for times without a zone, which cannot be compared with those of other tables."""
+    for frame in frames.values():
+        for name, kind in frame.schema.items():
+            if isinstance(kind, pl.Datetime) and kind.time_zone is None:
+                advice = f"""write frame.with_columns(pl.col({name!r}).dt.replace_time_zone('UTC')) if they are UTC"""
+                raise ValueError(f"{argument}: the column {name} has times without a zone: {advice}")
 
 
 def _checked_thresholds(thresholds: Mapping[str, float]) -> Mapping[str, float]:
