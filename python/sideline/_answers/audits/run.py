@@ -141,7 +141,7 @@ def check_rules(
     return Violations(table_of(violations), runs)
 
 
-def _check_zones(argument: str, frames: "Mapping[str, polars.DataFrame]") -> None:
+def _check_zones(argument: str, frames: "Mapping[str, pl.DataFrame]") -> None:
     """Raise `ValueError` for times without a zone, which cannot be compared with those of other tables."""
     for frame in frames.values():
         for name, kind in frame.schema.items():
