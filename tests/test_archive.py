@@ -559,6 +559,7 @@ def test_what_is_no_name_of_a_table_is_shown_with_the_names(weeks: sideline.Arch
         "rebuild": lambda: weeks.rebuild(name),
         "sync": lambda: weeks.sync(start="2027-02-01", end="2027-03-01", tables=[name]),
         "export": lambda: weeks.export(f"duckdb://{tmp_path}/season.duckdb", tables=[name]),
+        "export of no list": lambda: weeks.export(f"duckdb://{tmp_path}/season.duckdb", tables=(name if name == 3 else [name])),
         "client.scan": lambda: client.scan(name, game_ids=["a"]),
         "client.plan": lambda: client.plan(name, game_ids=["a"]),
     }

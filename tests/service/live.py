@@ -237,7 +237,8 @@ class Live:
         def run() -> None:
             for connection in self._open(kind):
                 connection.is_open = False
-                if connection.writer is not None:
+                # The client may have closed it meanwhile.
+                if connection.writer is not None and not connection.writer.is_closing():
                     action(connection.writer)
 
         self._in_loop(run)

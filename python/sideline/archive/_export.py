@@ -8,9 +8,8 @@ compared by groups of rows.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from .._client import list_of_names
 from .._rows import did_you_mean
 from ._changes import KEYS, State, changed_units, current_state
 from ._export_target import Target, open_target, quote_name, quote_text
@@ -80,7 +79,10 @@ def export(
     pseudonyms: "Pseudonyms | None" = None,
 ) -> Exported:
     """Bring the target up to date in one transaction."""
-    names = _EVERY_TABLE if tables is None else tuple(list_of_names("tables", tables))
+    if tables is None:
+        names: tuple[Any, ...] = _EVERY_TABLE
+    else:
+        names = (tables,) if isinstance(tables, str) or not isinstance(tables, Iterable) else tuple(tables)
     if not names:
         raise ValueError("tables has no table: name one, or leave it out for all")
     if unknown_names := [name for name in names if name not in _EVERY_TABLE]:
