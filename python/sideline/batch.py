@@ -27,7 +27,7 @@ from ._core import (
     _coverage_table,
 )
 from ._lazy import LazyModule
-from ._rows import report_drift
+from ._rows import count_text, report_drift
 from .errors import AuthenticationError, IncompleteBatch
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class BaseBatch:
     def __repr__(self) -> str:
         counts = "".join(f", {count} {status}" for status, count in self.counts.items() if count)
         tables = f"tables: {', '.join(self.tables)}" if self.tables else "no table"
-        units = "1 unit" if len(self._units) == 1 else f"{len(self._units)} units"
+        units = count_text(len(self._units), "unit")
         return f"<sideline.{type(self).__name__} {self.operation}: {units}{counts}; {tables}>"
 
     def _repr_html_(self) -> str:

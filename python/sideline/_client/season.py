@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from .._engines import ids
 from .._lazy import LazyModule, load_later
+from .._rows import count_text
 from .access import waiting_client
 from .timeout import Timeout
 from .types import Duration, TableName
@@ -71,7 +72,7 @@ class BaseSeason:
 
     def __repr__(self) -> str:
         count = None if self._team_ids is None else len(self._team_ids)
-        teams = "all teams" if count is None else "1 team" if count == 1 else f"{count} teams"
+        teams = "all teams" if count is None else count_text(count, "team")
         return f"<sideline.{type(self).__name__} {self.name}, {teams}>"
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from .._client import TableName, check_count, expected_bytes, planned_units, several, table_from_arrow
 from .._core import Schema, Table
 from .._lazy import LazyModule, pa
+from .._rows import count_text
 
 if TYPE_CHECKING:
     import pyarrow
@@ -395,13 +396,10 @@ def describe(plan: Plan) -> str:
     starts = [unit.start for unit in planned_units(plan) if unit.start is not None]
     ends = [unit.end for unit in planned_units(plan) if unit.end is not None]
     events = " and ".join(
-        f"{count} {name}{'' if count == 1 else 's'}"
-        for count, name in ((games, "game"), (practices, "practice"))
-        if count
+        count_text(count, name) for count, name in ((games, "game"), (practices, "practice")) if count
     )
     span = f", {_day(min(starts))} to {_day(max(ends))}" if starts and ends else ""
-    units = "1 unit" if len(plan) == 1 else f"{len(plan)} units"
-    return f"{plan.table}, {units}{f' of {events}' if events else ''}{span}"
+    return f"{plan.table}, {count_text(len(plan), 'unit')}{f' of {events}' if events else ''}{span}"
 
 
 def _day(milliseconds: int) -> str:

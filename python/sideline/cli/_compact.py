@@ -3,6 +3,7 @@
 import argparse
 from datetime import timedelta
 
+from .._rows import count_text
 from ._exits import Exit
 from ._parser import Commands, add_archive, add_command, days
 
@@ -48,5 +49,5 @@ def run_vacuum(args: argparse.Namespace) -> int:
         args.parser.error("argument --retain: inf keeps every file; write a number of days")
     from ..archive import Archive
 
-    print(f"{args.path}: {Archive(args.path).vacuum(retain=args.retain)} files deleted")
+    print(f"{args.path}: {count_text(Archive(args.path).vacuum(retain=args.retain), 'file')} deleted")
     return Exit.DONE

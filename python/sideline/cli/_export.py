@@ -2,6 +2,7 @@
 
 import argparse
 
+from .._rows import count_text
 from ._exits import Exit
 from ._parser import Commands, add_archive, add_command, add_list, print_error
 
@@ -38,5 +39,5 @@ def run(args: argparse.Namespace) -> int:
     done = Archive(args.path).export(args.to, args.tables, schema=args.schema)
     for problem in done.problems:
         print_error(problem)
-    print(f"{args.path}: {done.units} units, {sum(done.rows.values())} rows exported")
+    print(f"{args.path}: {count_text(done.units, 'unit')}, {count_text(sum(done.rows.values()), 'row')} exported")
     return Exit.DONE

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from .._rows import count_text
 from ._exits import Exit
 from ._output import print_json
 from ._parser import Commands, add_archive, add_command, add_json
@@ -48,5 +49,5 @@ def run(args: argparse.Namespace) -> int:
         facts = {"games": info.games, "holes": len(info.holes), "last_fetched": info.fetched_at}
         print_json({"archive": args.path, "report": str(args.out), **facts})
     else:
-        print(f"{args.out}: {info.games} games, {len(info.holes)} hole{'s' * (len(info.holes) != 1)}")
+        print(f"{args.out}: {count_text(info.games, 'game')}, {count_text(len(info.holes), 'hole')}")
     return Exit.INCOMPLETE if info.holes else Exit.DONE

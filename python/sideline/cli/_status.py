@@ -3,7 +3,7 @@
 import argparse
 from collections import Counter
 
-from .._rows import visible
+from .._rows import count_text, visible
 from ._exits import Exit
 from ._output import print_json
 from ._parser import Commands, add_archive, add_command, add_json, add_list, team_id
@@ -37,8 +37,8 @@ def run(args: argparse.Namespace) -> int:
         print_json(rows)
         return Exit.INCOMPLETE if problems else Exit.DONE
     counts = Counter(row["status"] for row in rows)
-    state = "no problems" if not problems else f"{len(problems)} table{'s' * (len(problems) != 1)} with problems"
-    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(SEVERITY) if counts[verdict])
+    state = "no problems" if not problems else f"{count_text(len(problems), 'table')} with problems"
+    summary = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in reversed(SEVERITY) if counts[verdict])
     print(f"{args.path}: {state}; {summary or 'no games'}")
     tables: dict[tuple[str, str, str], list[str]] = {}
     for row in problems:

@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._rows import count_text
 from ._client import open_client
 from ._exits import Exit
 from ._parser import Commands, add_archive, add_command, add_json, add_list, days, print_error, print_line, team_id
@@ -108,9 +109,9 @@ def _summary(root: str, report: "SyncReport") -> dict[str, Any]:
 def _print(root: str, report: "SyncReport") -> None:
     from ..archive import hole_line
 
+    state = "complete" if report.complete else f"incomplete, {count_text(len(report.holes), 'hole')}"
     units, corrections = report.coverage.num_rows, report.corrections.num_rows
-    state = "complete" if report.complete else f"incomplete, {len(report.holes)} hole{'s' * (len(report.holes) != 1)}"
-    print(f"{root}: {state}; {units} units, {corrections} corrections")
+    print(f"{root}: {state}; {count_text(units, 'unit')}, {count_text(corrections, 'correction')}")
     for hole in report.holes:
         print(f"hole: {hole_line(hole)}")
     for field in report.drift.to_dicts():
