@@ -479,6 +479,24 @@ def test_the_command_records_until_a_signal_and_sums_up(number: signal.Signals, 
 
 
 @posix
+def test_the_command_sums_up_what_is_in_the_journal_and_not_what_waited(journal: Path) -> None:
+    with server([then_hold(numbered_events(200_000))]) as service:
+        command = [*COMMAND, "--schedule-id", "g1", str(journal)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(service)) as running:
+            deadline = time.monotonic() + 20
+            while not (journal.exists() and journal.stat().st_size > 10_000):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate(timeout=60)
+    updates = replay_all(journal, notices=False)
+    size = sum(len(item.raw) for item in updates)
+    assert 0 < len(updates) < 200_000
+    assert out == f"recorded {len(updates)} updates, {size / 1e3:.1f} kB, 0 gaps to {journal}\n" or size >= 1e6
+    assert out.startswith(f"recorded {len(updates)} updates, ")
+
+
+@posix
 def test_the_command_says_why_nothing_comes_and_fails(journal: Path) -> None:
     with sideline.Simulator(seed=7) as service:
         command = [*COMMAND, "--schedule-id", "no-such-game", str(journal)]

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,44 +34,59 @@ def add(commands: Commands) -> None:
     parser.add_argument("path", type=Path, metavar="PATH", help="the journal, which is created or continued")
 
 
+@dataclass
+class RecordCounts:
+    """What is in the journal: the stream's own counters have the items that wait, too."""
+
+    updates: int = 0
+    size: int = 0
+    gaps: int = 0
+    last: datetime | None = None
+
+    def add(self, item: object) -> None:
+        """Count an item that was recorded."""
+        from ..live import Gap
+
+        if isinstance(item, Update):
+            self.updates, self.size, self.last = self.updates + 1, self.size + len(item.raw), item.received_at
+        # A final gap repeats one that came before.
+        self.gaps += isinstance(item, Gap) and not item.is_final
+
+    def __str__(self) -> str:
+        size = self.size
+        size_text = f"{size} bytes" if size < 1000 else f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
+        updates, gaps = self.updates, self.gaps
+        return f"{updates} update{'s' * (updates != 1)}, {size_text}, {gaps} gap{'s' * (gaps != 1)}"
+
+
 def run(args: argparse.Namespace) -> int:
     """Record until the stream ends or Ctrl-C."""
+    counts, refusal = RecordCounts(), Refusal()
     with open_client() as client:
         stream = open_stream(client, args)
         with until_stopped() as is_stopped, stream.record(args.path):
-            refusal = _watch(stream, is_stopped)
-    stats = stream.stats
-    print(f"recorded {_summary(stats.updates, stats.bytes, stats.gaps)} to {args.path}")
+            _watch(stream, counts, refusal, is_stopped)
+    print(f"recorded {counts} to {args.path}")
     return status_of_stream(stream, refusal.reason)
 
 
-def _watch(stream: "LiveStream", is_stopped: Callable[[], bool]) -> Refusal:
+def _watch(stream: "LiveStream", counts: RecordCounts, refusal: Refusal, is_stopped: Callable[[], bool]) -> None:
     """Take and count items."""
     from ..live import Disconnected, follow
 
     terminal = sys.stderr.isatty()
     every = 0.5 if terminal else _LINE_INTERVAL
-    last: datetime | None = None
-    refusal = Refusal()
     try:
         for item in follow(stream, is_stopped, every):
+            counts.add(item)
             refusal.add(item)
-            if isinstance(item, Update):
-                last = item.received_at
             if isinstance(item, Disconnected) and item.attempt == 1 and item.retry_at is not None:
                 line = f"not connected: {item.reason}"
                 print_line(f"\r{line}\033[K" if terminal else line)
             if item is None:
-                stats = stream.stats
-                when = f"last received {last.astimezone():%H:%M:%S}" if last else "nothing received yet"
-                line = f"{_summary(stats.updates, stats.bytes, stats.gaps)}, {when}"
+                when = f"last received {counts.last.astimezone():%H:%M:%S}" if counts.last else "nothing received yet"
+                line = f"{counts}, {when}"
                 print_line(f"\r{line}\033[K" if terminal else line, end="" if terminal else "\n")
     finally:
         if terminal:
             print_line("")
-    return refusal
-
-
-def _summary(updates: int, size: int, gaps: int) -> str:
-    size_text = f"{size} bytes" if size < 1000 else f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
-    return f"{updates} update{'s' * (updates != 1)}, {size_text}, {gaps} gap{'s' * (gaps != 1)}"
