@@ -85,6 +85,21 @@ def test_lines_tell_what_happens_and_the_box_score_comes_at_the_end(capsys: pyte
     assert len(out) <= 8
 
 
+def test_doubts_and_every_row_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the terminal and the page show them: a gap that nothing closes, and two teams of football's size."""
+    lines = [{"id": player, "stats": {"PTS": 1}} for player in range(1, 51)]
+    document = {"teams": [{"id": team, "player_stats": lines} for team in (1, 2)]}
+    with holding(b"data: %s\n\n" % json.dumps(document).encode()) as host, host.client() as client:
+        with client.live_stats("g1").record(tmp_path / "g.journal") as stream:
+            next(stream), next(stream)
+        journal_bytes = (tmp_path / "g.journal").read_bytes()
+    (tmp_path / "g.journal").write_bytes(journal_bytes[:-20])
+    sideline.replay(tmp_path / "g.journal", speed=None).display()
+    out = capsys.readouterr().out.splitlines()
+    assert any("; 1 gap, 1 open; values may be missing" in line for line in out)
+    assert [line.split()[:2] for line in out[-100:]] == [[str(team), str(player)] for team in (1, 2) for player in range(1, 51)]
+
+
 def test_a_stream_that_was_entered_stays_open() -> None:
     with holding(stats(11, 5, 1)) as host, host.client() as client, client.live_stats("g1") as stream:
         with interrupt_after(0.4):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._streams import LiveStream
 
 MAX_ROWS = 60
-"""Rows shown of a box score: two teams of thirty."""
+"""Rows of a box score that a notebook shows: two teams of thirty."""
 MAX_NOTICES = 5
 """Number of notices shown, and of updates if there is no box score."""
 
@@ -64,11 +64,7 @@ class View:
         """Return the stream's state in one line."""
         stats = self.stream.stats
         last = f", the last {format_clock(self.updates[-1].received_at)}" if self.updates else ""
-        parts = [
-            self.stream.state,
-            f"{count_text(stats.updates, 'update')}{last}",
-            *doubts(stats, self.score.unreadable),
-        ]
+        parts = [self.stream.state, f"{count_text(stats.updates, 'update')}{last}", *doubts(stats, self.score)]
         return f"{title_of(self.stream)}: {'; '.join(parts)}"
 
     def columns(self) -> list[str] | None:
@@ -93,8 +89,8 @@ class View:
 
     def text(self) -> str:
         """Render the box score as text, or return "" without one."""
-        columns = self.columns()
-        return "" if columns is None else align(self.score.table(), columns, MAX_ROWS)
+        columns, table = self.columns(), self.score.table()
+        return "" if columns is None else align(table, columns, table.num_rows)
 
 
 def stat_columns(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, tuple[str, ...]]:
@@ -114,11 +110,11 @@ def add_counted(stream: "LiveStream", score: LiveBoxScore, item: object, add: Ca
         core_of_stream(stream).count_unreadable(score.unreadable - before)
 
 
-def doubts(stats: StreamStats, unreadable: int) -> list[str]:
-    """Return what a reader should know about gaps and unreadable rows; nothing if there are none."""
+def doubts(stats: StreamStats, score: LiveBoxScore) -> list[str]:
+    """Return what a reader should know about gaps and rows; nothing if nothing is doubtful."""
     gaps = f"{count_text(stats.gaps, 'gap')}, {stats.open_gaps} open" if stats.gaps else ""
-    rows = f"{count_text(unreadable, 'row')} unreadable" if unreadable else ""
-    return [text for text in (gaps, rows) if text]
+    rows = f"{count_text(score.unreadable, 'row')} unreadable" if score.unreadable else ""
+    return [text for text in (gaps, "values may be missing" if score.stale else "", rows) if text]
 
 
 class Screen(Protocol):
