@@ -135,6 +135,21 @@ def test_a_late_message_turns_neither_score_nor_period_nor_clock_back(seq: int |
     assert (score.home.points, score.period, score.clock) == (11, "Q3", "8:00")
 
 
+@pytest.mark.parametrize("seconds", [21, -3600])
+def test_a_time_that_is_wrong_does_not_stop_the_clock(seconds: float) -> None:
+    """One time of far in the future, or a clock of the service that is set back; the reader's may be set back too."""
+
+    def message(at: int, clock: str, home: int, seconds: float) -> sideline.Update:
+        return update(clock_message(at, "Q2", clock, home).to_dict(), seconds)
+
+    score = score_of(message(1000, "9:00", 10, 0), message(4_000_000_000_000, "8:59", 11, 1), message(2000, "8:58", 12, 2))
+    assert (score.home.points, score.clock) == (11, "8:59"), "it may be late"
+    score.feed(message(22_000, "8:38", 13, 1 + seconds))
+    assert (score.home.points, score.clock) == (13, "8:38")
+    score.feed(message(21_000, "8:39", 12, 1 + seconds))
+    assert (score.home.points, score.clock) == (13, "8:38"), "late"
+
+
 def test_after_a_gap_what_no_recovery_brings_is_unknown() -> None:
     players = (update({"stats": [{"tid": "1", "pid": "7", "totalStats": {"PTS": 24}}], "details": []}, 8.1),)
     score = score_of(clock_message(1000, "Q1", "9:00", 10), gap(1, 2))

@@ -98,7 +98,7 @@ class LiveBoxScore:
         except DecodeError:
             return
         if isinstance(message, dict):
-            self._situation.read(message, is_numbered=update.seq is not None)
+            self._situation.read(message, update.received_at, is_numbered=update.seq is not None)
 
     @property
     def home(self) -> Side:

@@ -3,12 +3,16 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from .._rows import shorten, visible
 
 MAX_TEXT = 60
 """Characters of a name, and of a clock: a longer one is left out."""
+
+MAX_LATE = timedelta(seconds=20)
+"""How long after a value an earlier one is late: beyond, a time was wrong, or the service's clock was set back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +41,37 @@ class Situation:
         self.timeouts_left: dict[str, int] = {}
         self.period: str | None = None
         self.clock: str | None = None
-        self._newest: dict[tuple[str, str], float] = {}
-        """When the newest message with a value occurred, by kind and side."""
+        self._is_period_numbered = True
+        """Whether only numbered messages had a period."""
+        self._newest: dict[tuple[str, str], tuple[float, datetime]] = {}
+        """When the newest message with a value occurred and was received, by kind and side."""
 
     def forget(self) -> None:
         """Forget what may have changed in a gap: no recovery brings it, so it is unknown until a message has it."""
         self.points, self.timeouts_left, self.period, self.clock = {}, {}, None, None
+        self._is_period_numbered = True
 
-    def read(self, message: Mapping[str, Any], *, is_numbered: bool) -> None:
+    def read(self, message: Mapping[str, Any], received_at: datetime, *, is_numbered: bool) -> None:
         """Read a message, inside its envelope if it has one."""
         inner = message.get("data")
         data = inner if isinstance(inner, dict) else message
         if whole(data.get("team_id")) is not None and whole(data.get("player_id")) is not None:
             return
-        at = number(data.get("occurred_at"))
+        occurred_at = number(data.get("occurred_at"))
+        at = None if occurred_at is None else (occurred_at, received_at)
         self._read_sides(data, at)
         self._read_clock(data, at, is_numbered=is_numbered)
 
-    def _is_late(self, kind: str, side: str, at: float | None) -> bool:
+    def _is_late(self, kind: str, side: str, at: tuple[float, datetime] | None) -> bool:
         """Return whether a value is older than the newest one; if not, it is the newest."""
         if at is None:
             return False
-        newest = self._newest.setdefault((kind, side), at)
-        self._newest[kind, side] = max(newest, at)
-        return at < newest
+        newest, received_at = self._newest.setdefault((kind, side), at)
+        # The reader's clock may be set back too.
+        is_late = at[0] < newest and abs(at[1] - received_at) <= MAX_LATE
+        if not is_late:
+            self._newest[kind, side] = at
+        return is_late
 
     def side(self, place: str, rows: Sequence[Mapping[str, Any]]) -> Side:
         """Return a side ("home" or "away"), with the name, points and fouls of the rows of its box score."""
@@ -70,7 +81,7 @@ class Situation:
         names = self.names.get(team_id), self.points.get(place), self.timeouts_left.get(place)
         return side_of(team_id, rows, *names)
 
-    def _read_sides(self, data: Mapping[str, Any], at: float | None) -> None:
+    def _read_sides(self, data: Mapping[str, Any], at: tuple[float, datetime] | None) -> None:
         for side in ("home", "away"):
             totals = data.get(f"{side}TeamScore")
             totals = totals if isinstance(totals, dict) else {}
@@ -90,11 +101,13 @@ class Situation:
                 self.names[team_id] = short_text(name)
         self.names = {team_id: name for team_id, name in self.names.items() if team_id in self.teams.values()}
 
-    def _read_clock(self, data: Mapping[str, Any], at: float | None, *, is_numbered: bool) -> None:
+    def _read_clock(self, data: Mapping[str, Any], at: tuple[float, datetime] | None, *, is_numbered: bool) -> None:
         period = data.get("period")
-        if isinstance(period, str) and period and (self.period is None or not is_numbered):
-            self.period = self.period if self._is_late("period", "", at) else short_text(period)
-        # Numbered messages are repeated after a reconnect: their clock may be an old one.
+        # Numbered messages are repeated after a reconnect: their period and clock may be old ones.
+        is_ordered = not is_numbered or self.period is None or (self._is_period_numbered and at is not None)
+        if isinstance(period, str) and period and is_ordered and not self._is_late("period", "", at):
+            self.period = short_text(period)
+            self._is_period_numbered = self._is_period_numbered and is_numbered
         names = [name for name in ("game_clock", "gameClock") if name in data]
         if not names or is_numbered or self._is_late("clock", "", at):
             return
