@@ -273,6 +273,33 @@ def test_a_feed_whose_reader_has_failed_is_not_live(options: dict[str, float], m
         assert (state["stale"], "No space left" in state["error"]) == (True, True)
 
 
+@pytest.mark.parametrize("delay_s", [0.0, 1.0])
+def test_the_page_and_its_feed_agree_on_whether_values_may_be_missing(delay_s: float) -> None:
+    is_stale_at = []
+
+    def compare(page: LivePage, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            views = [page._game.view()["stale"], page._game.documents()[1]["stale"], page._game.view()["stale"]]
+            assert views[1] in (views[0], views[2]), is_stale_at
+            is_stale_at.append(views[1])
+
+    with games() as (game, client):
+        with client.live(game.id, retry_wait=0.3, max_wait=0.3) as stream, stream.serve(feed=True, delay_s=delay_s) as page:
+            compare(page, delay_s + 0.1)
+            game.service.live.wait_for_connections(1)
+            game.play_to(2)
+            compare(page, delay_s + 1.0)
+            assert not is_stale_at[-1]
+            game.service.live.refuse(503, times=1)
+            game.service.live.cut()
+            compare(page, delay_s + 1.0)
+            stream.close()
+            compare(page, delay_s + 0.2)
+            assert is_stale_at[-1], "the stream has ended before the game"
+            assert page_state(page)["stale"]
+
+
 def test_a_view_that_fails_ends_the_reader_and_every_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ValueError("no view")

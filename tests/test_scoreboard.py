@@ -16,7 +16,7 @@ import sideline
 from sideline import court
 from sideline.live import StreamStats
 from sideline.live._court_svg import half_court
-from sideline.live._scoreboard import MAX_NOTICES, MAX_PLAYS, MAX_SHOTS, GameView, Scoreboard
+from sideline.live._scoreboard import MAX_NOTICES, MAX_PLAYERS, MAX_PLAYS, MAX_SHOTS, GameView, Scoreboard
 from sideline.live._terminal import render
 
 rich = library("rich.console")
@@ -117,6 +117,15 @@ def test_the_clock_is_the_newest_and_never_that_of_a_repeated_message() -> None:
     assert view(clock(5, "1", "Q1", seq=1))["period"] == "Q1"
 
 
+def test_the_period_is_that_of_the_newest_numbered_message_where_no_other_has_one() -> None:
+    def marker(at: int | None, period: str, seq: int) -> sideline.Update:
+        return update({"source": "marker", "data": {"marker": "PERIOD_STARTED", "period": period, "occurred_at": at}}, seq)
+
+    assert view(marker(5, "Q1", 1), marker(9, "Q2", 2))["period"] == "Q2"
+    assert view(marker(5, "Q1", 1), marker(9, "Q2", 2), marker(5, "Q1", 1))["period"] == "Q2", "repeated"
+    assert view(marker(None, "Q2", 2), marker(None, "Q1", 1))["period"] == "Q2", "it may be a repeated one"
+
+
 def test_a_game_that_ended_says_so() -> None:
     marker = update({"type": "marker", "data": {"marker": "GAME_ENDED", "period": "H2", "occurred_at": 9}}, seq=4)
     seen = view(marker, marker)
@@ -153,6 +162,34 @@ def test_shots_of_a_whole_document_are_shown() -> None:
     shots = [{"is_make": True, "is_3point": True, "hoop_player_x": x, "hoop_player_y": 7000} for x in (1, 2)]
     document = {"teams": [{"id": HOME, "player_stats": [], "player_shots": [{"id": 11, "shots": shots}]}]}
     assert [point["x"] for point in view(summary(), update(document), update(document))["shots"]] == [1, 2]
+
+
+def test_a_shot_that_a_later_document_lacks_is_not_shown() -> None:
+    def document(*times: int, **team: Any) -> sideline.Update:
+        shots = [{"is_make": True, "hoop_player_x": at, "hoop_player_y": 7000, "occurred_at": at} for at in times]
+        return update({"teams": [{"id": HOME, "player_shots": [{"id": 11, "shots": shots}], **team}]})
+
+    def times_of(*items: object) -> list[float]:
+        return [point["x"] for point in view(summary(), *items)["shots"]]
+
+    assert times_of(document(1, 2, 3), document(1, 3)) == [1, 3]
+    assert times_of(document(1, 2), document()) == []
+    assert times_of(document(1, 2), document(player_shots=None), document(3, id=AWAY)) == [1, 2, 3], "nothing is said of them"
+    assert times_of(document(1, 2), shot(HOME, 11, 3), document(1)) == [100, 1], "a document may be older than a message"
+    assert times_of(document(1, 2), shot(HOME, 11, 2), document(1)) == [1]
+
+
+def test_shots_of_a_recovered_state_are_shown() -> None:
+    recovered_shots = [
+        {"t": 5, "tid": "1", "pid": "11", "st": "MISS", "is3": False, "hsx": 100, "hsy": 2000, "prd": "H1", "gc": "10:00.0"},
+        {"t": 6, "tid": "2", "pid": "21", "st": "MAKE", "is3": True, "hsx": None, "hsy": None, "px": 1, "py": 5000, "hx": 0, "hy": 12725},
+        {"t": 7, "tid": "2", "pid": "21", "st": "BLOCKED", "is3": True, "hsx": 1, "hsy": 1},
+    ]
+    state = update({"stats": [{"tid": "1", "pid": "11", "totalStats": {"PTS": 2}}], "details": [], "shots": recovered_shots})
+    gap = sideline.live.Gap(AT, AT + timedelta(seconds=3), "reset")
+    seen = view(summary(), stats(AWAY, 21, 5, {"PTS": 3}), shot(HOME, 11, 5), gap, sideline.live.Recovered(gap, (state,), AT))
+    assert [point["text"] for point in seen["shots"]] == ["Ada Lane, 2 points, missed, H1 10:00", "player 21, 3 points, made"]
+    assert [(point["team"], point["y"]) for point in seen["shots"]] == [(0, 2000), (1, 7725)]
 
 
 def test_a_play_has_the_clock_of_its_shot_and_repeats_are_left_out() -> None:
@@ -196,6 +233,21 @@ def test_another_sports_box_score_has_its_own_columns() -> None:
     seen = view(stats(HOME, 11, 1, {"RUSH_YARDS": 12, "TACKLES": 3}), stats(HOME, 0, 1, {"TEAM_SCORE": 7, "RUSH_YARDS": 40}))
     assert seen["columns"] == ["RUSH_YARDS", "TACKLES"]
     assert (seen["teams"][0]["score"], seen["teams"][0]["rows"][0]["values"]) == (7, ["12", "3"])
+
+
+def test_rows_that_the_view_leaves_out_are_counted() -> None:
+    players = [{"id": number, "stats": {"PTS": 1}} for number in range(1, MAX_PLAYERS + 3)]
+    crowd = update({"teams": [{"id": HOME, "player_stats": players}, {"id": AWAY, "player_stats": players[:2]}]})
+    other_team = stats(0, 11, 1, {"PTS": 2})
+    for items in ([other_team, crowd], [crowd, other_team]):
+        seen = view(*items)
+        assert [team["name"] for team in seen["teams"]] == ["team 1", "team 2"], "a row of another team hides neither"
+        assert [len(team["rows"]) for team in seen["teams"]] == [MAX_PLAYERS, 2]
+        assert seen["left_out"] == 3
+        assert "3 rows left out" in render_text(seen, 120)
+    seen = view(summary(), other_team, stats(AWAY, 21, 1, {"PTS": 2}))
+    assert ([team["side"] for team in seen["teams"]], seen["left_out"]) == (["home", "away"], 1)
+    assert view(summary())["left_out"] == 0
 
 
 def test_whatever_is_received_the_view_is_bounded() -> None:
@@ -301,6 +353,14 @@ def test_a_gap_is_red_while_it_is_open_and_only_then() -> None:
     assert "7 gaps, all closed" in text
     assert red not in text
     assert f"{red} · 7 gaps, 1 open" in terminal_text(board(summary()).view("connected", one_open))
+
+
+def test_a_gap_that_nothing_closes_is_not_called_closed() -> None:
+    gaps = [sideline.live.Gap(AT, AT + timedelta(seconds=3), reason, is_final=reason != "reset") for reason in ("reset", "not recovered: refused")]
+    text = terminal_text(board(summary(), *gaps).view("connected", replace(STATS, gaps=1)))
+    assert "1 gap" in text
+    assert "closed" not in text
+    assert "values may be missing" in text
 
 
 def test_unreadable_rows_and_doubts_are_said_beside_the_rows() -> None:

@@ -1,7 +1,7 @@
 """A watched game: the items of its stream as one view, which a terminal or a page shows."""
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
@@ -75,7 +75,9 @@ class GameView(TypedDict):
     stale: bool
     """Whether values may be missing."""
     unreadable: int
-    """Number of rows that are left out."""
+    """Number of rows that are left out, because an id or a value is unreadable."""
+    left_out: int
+    """Number of rows of the box score that are not in `teams`: of a third team, or beyond the most of a team."""
     last: str | None
     error: str | None
     period: str | None
@@ -120,7 +122,7 @@ class Scoreboard:
             for other, notice in self._notices:
                 if isinstance(other, Gap) and _covers(item.gap, other):
                     notice["kind"] = "closed"
-        # Plays and shots that were recovered after a gap.
+        # Shots that were recovered after a gap.
         for update in _updates_of(item):
             self._read_update(update)
 
@@ -138,8 +140,13 @@ class Scoreboard:
             inner = message.get("data")
             self._read(inner if isinstance(inner, dict) else message)
 
-    def view(self, state: str, stats: StreamStats, error: str | None = None) -> GameView:
-        """Return the view at this moment; `state`, `stats` and `error` are the stream's."""
+    def view(
+        self, state: str, stats: StreamStats, error: str | None = None, *, is_stale: bool | None = None
+    ) -> GameView:
+        """Return the view at this moment; `state`, `stats` and `error` are the stream's.
+
+        `is_stale` says whether values may be missing; `None`: the box score says it.
+        """
         rows = self._score.table().to_dicts()
         sides = {"home": self._score.home, "away": self._score.away}
         ids = _team_ids(rows, sides.values())
@@ -153,8 +160,9 @@ class Scoreboard:
             "updates": stats.updates,
             "gaps": stats.gaps,
             "open_gaps": stats.open_gaps,
-            "stale": self._score.stale or error is not None,
+            "stale": self._score.stale if is_stale is None else is_stale,
             "unreadable": self._score.unreadable,
+            "left_out": len(rows) - sum(len(team["rows"]) + (team["total"] is not None) for team in teams),
             "last": self._last,
             "error": None if error is None else shorten(visible(error), MAX_NOTICE),
             "period": self._score.period,
@@ -198,6 +206,7 @@ class Scoreboard:
             self._read_play(team, player, data)
             return
         self._read_shots(data)
+        self._read_recovered_shots(data)
         self._read_marker(data)
 
     def _read_marker(self, data: Mapping[str, Any]) -> None:
@@ -226,13 +235,29 @@ class Scoreboard:
     def _read_shots(self, data: Mapping[str, Any]) -> None:
         """Read the shots of a whole document, which has them as the response of `shots` has."""
         for team in dicts(data.get("teams")):
-            for player in dicts(team.get("player_shots")):
-                team_id, player_id = whole(team.get("id")), whole(player.get("id"))
-                if team_id is not None and player_id is not None:
+            team_id = whole(team.get("id"))
+            if team_id is None or not isinstance(team.get("player_shots"), list):
+                continue
+            # A shot that a document had and a later one lacks is deleted.
+            self._shots = {
+                key: shot for key, shot in self._shots.items() if key[0] != team_id or not shot["is_of_document"]
+            }
+            for player in dicts(team["player_shots"]):
+                player_id = whole(player.get("id"))
+                if player_id is not None:
                     for shot in dicts(player.get("shots")):
-                        self._read_shot(team_id, player_id, shot)
+                        self._read_shot(team_id, player_id, shot, is_of_document=True)
 
-    def _read_shot(self, team: int, player: int, data: Mapping[str, Any]) -> None:
+    def _read_recovered_shots(self, data: Mapping[str, Any]) -> None:
+        """Read the shots of a response of `catch_up`."""
+        for shot in dicts(data.get("shots")):
+            team_id, player_id = whole(shot.get("tid")), whole(shot.get("pid"))
+            if team_id is not None and player_id is not None:
+                fields = {name: shot.get(wire_name) for name, wire_name in _GAME_SHOT.items()}
+                fields["is_make"] = {"MAKE": True, "MISS": False}.get(str(shot.get("st")))
+                self._read_shot(team_id, player_id, fields)
+
+    def _read_shot(self, team: int, player: int, data: Mapping[str, Any], *, is_of_document: bool = False) -> None:
         position = _position(data)
         is_make = data.get("is_make")
         if position is None or not isinstance(is_make, bool):
@@ -245,17 +270,19 @@ class Scoreboard:
         clock = " ".join(part for part in (period, game_clock) if part)
         points = "3 points" if data.get("is_3point") is True else "2 points"
         text = ", ".join(part for part in (points, "made" if is_make else "missed", clock) if part)
-        self._shots[team, player, position if at is None else at] = {"x": x, "y": y, "made": is_make, "text": text}
+        key = team, player, position if at is None else at
+        is_of_document = is_of_document or (key in self._shots and self._shots[key]["is_of_document"])
+        self._shots[key] = {"x": x, "y": y, "made": is_make, "text": text, "is_of_document": is_of_document}
         self._last_shot = at, clock
         if len(self._shots) > MAX_SHOTS:
             del self._shots[next(iter(self._shots))]
 
 
 def _team_ids(rows: Sequence[Mapping[str, Any]], sides: Iterable[Side]) -> list[int]:
-    """Return the two teams, the home team first if it is known."""
-    known_sides = [side.team_id for side in sides if side.team_id is not None]
-    ids = dict.fromkeys([*known_sides, *(row["team_id"] for row in rows if row["team_id"] is not None)])
-    return list(ids)[:2]
+    """Return the two teams, the home team first if it is known; of others those with the most rows, by id."""
+    known_sides = list(dict.fromkeys(side.team_id for side in sides if side.team_id is not None))
+    others = Counter(row["team_id"] for row in rows if row["team_id"] not in known_sides)
+    return known_sides + sorted(team for team, _ in others.most_common(2 - len(known_sides)))
 
 
 def _team(
@@ -310,6 +337,20 @@ def _position(data: Mapping[str, Any]) -> tuple[float, float] | None:
 def _name_player(players: Mapping[tuple[int, int], str], team: int | None, player: int) -> str:
     return players.get((team or 0, player), f"player {player}")
 
+
+_GAME_SHOT = {
+    "occurred_at": "t",
+    "is_3point": "is3",
+    "hoop_player_x": "hsx",
+    "hoop_player_y": "hsy",
+    "player_x": "px",
+    "player_y": "py",
+    "hoop_x": "hx",
+    "hoop_y": "hy",
+    "period": "prd",
+    "game_clock": "gc",
+}
+"""The members of a shot of a game, by their names in a message."""
 
 _SHOT = re.compile(r"(DELETED_|UPDATED_)?(TWO_POINT|THREE_POINT|FREE_THROW)_(MAKE|MISS)(?:_TO_(MAKE|MISS))?")
 _SHOTS = {"TWO_POINT": "two-pointer", "THREE_POINT": "three-pointer", "FREE_THROW": "free throw"}

@@ -150,10 +150,14 @@ def _status(view: GameView) -> "Text":
     if view["stale"]:
         line.append(" · values may be missing", "bold red")
     if view["gaps"]:
-        open_gaps = f", {view['open_gaps']} open" if view["open_gaps"] else ", all closed"
+        is_open = f", {view['open_gaps']} open" if view["open_gaps"] else ""
+        # A final gap is not open, and not closed.
+        open_gaps = is_open or ("" if view["stale"] else ", all closed")
         line.append(f" · {count_text(view['gaps'], 'gap')}{open_gaps}", "bold red" if view["open_gaps"] else "dim")
     if view["unreadable"]:
         line.append(f" · {count_text(view['unreadable'], 'row')} unreadable", "bold red")
+    if view["left_out"]:
+        line.append(f" · {count_text(view['left_out'], 'row')} left out", "bold red")
     return line.append(f" · last update {view['last']}", "dim") if view["last"] else line
 
 

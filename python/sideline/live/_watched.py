@@ -125,27 +125,31 @@ class WatchedGame:
         with self._lock:
             return max(0.0, self._waiting[0].due - monotonic()) if self._waiting else None
 
+    def _is_stale(self) -> bool:
+        """Return whether values may be missing in what is shown."""
+        # Nothing more comes from a stream that has ended, unless it waits here.
+        has_ended = self._stream.state == "closed" and not self._waiting
+        is_start_open = self._has_feed and not self._start.is_over(is_requested=self._is_start_requested)
+        is_incomplete = not self._board.is_over if has_ended else is_start_open or not self._is_begun
+        return is_incomplete or self.error is not None or core_of_score(self._score).is_stale(self._delay_s)
+
     def view(self) -> GameView:
         """Return what a screen shows."""
         with self._lock:
             self._apply_due()
+            is_stale = self._is_stale()
             if not self._is_begun:
-                return Scoreboard(self._title, self._empty).view("connecting", EMPTY_STATS)
+                return Scoreboard(self._title, self._empty).view("connecting", EMPTY_STATS, is_stale=is_stale)
             delayed_item, error = self._delayed_state, None if self.error is None else str(self.error)
             if delayed_item is not None and error is None and (self._waiting or self._stream.state != "closed"):
-                return self._board.view(delayed_item.state, delayed_item.stats)
-            return self._board.view(self._stream.state, self._stream.stats, error)
+                return self._board.view(delayed_item.state, delayed_item.stats, is_stale=is_stale)
+            return self._board.view(self._stream.state, self._stream.stats, error, is_stale=is_stale)
 
     def documents(self) -> tuple[dict[str, Document], Mapping[str, Any]]:
         """Return what each path of the feed sends, and its verdict."""
         with self._lock:
             self._apply_due()
-            is_over = self._board.is_over
-            is_begun = self._start.is_over(is_requested=self._is_start_requested)
-            is_stale = not is_begun or core_of_score(self._score).is_stale(self._delay_s)
-            # Nothing more comes from a stream that has ended, unless it waits here.
-            is_stale = is_stale or not (is_over or self._waiting or self._stream.state != "closed")
-            is_stale = is_stale or self.error is not None
+            is_over, is_stale = self._board.is_over, self._is_stale()
             score = self._score if self._is_begun else self._empty
             at = score.updated_at
             verdict = {
