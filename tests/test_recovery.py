@@ -25,6 +25,7 @@ from service import NO_DATA, Features, PlayedGame, Service
 from service.played import Totals
 
 import sideline
+from sideline.cli import main
 
 RUNS = int(os.environ.get("RECOVERY_RUNS", "60"))
 SHARDS = 6
@@ -558,7 +559,9 @@ def test_dropped_updates_are_recovered_and_the_requests_are_paced(second: Servic
     assert len(second.requests.all("catch_up")) == 1
 
 
-def test_a_recovered_gap_is_recorded_replayed_pickled_and_a_row(second: Service, client: sideline.Client, tmp_path: Path) -> None:
+def test_a_recovered_gap_is_recorded_replayed_pickled_and_a_row(
+    second: Service, client: sideline.Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     game, path = start(second), tmp_path / "game.journal"
     with client.live(game.event.id, **QUICK).record(path) as stream:
         items = take_until(stream, is_connected)
@@ -590,6 +593,13 @@ def test_a_recovered_gap_is_recorded_replayed_pickled_and_a_row(second: Service,
     assert rows[-1]["text"] == items[-1].updates[0].text
     assert rows[-4]["reason"] == "missing: stats"
     assert (rows[-2]["start"], rows[-2]["reason"]) == (rows[-6]["start"], rows[-6]["reason"])
+    assert main(["replay", str(path), "--fast", "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    gap_line, recovering, recovered = lines[-4], *lines[-2:]
+    assert recovering["gap"] == recovered["gap"] == gap_line
+    assert recovering["missing"] == ["stats"]
+    assert [update["data"] for update in recovered["updates"]] == [items[-1].updates[0].text]
+    assert (recovered["updates"][0]["source"], recovered["requested_at"]) == ("catch_up", items[-1].requested_at.isoformat())
 
 
 def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(second: Service, client: sideline.Client) -> None:
