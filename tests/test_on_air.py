@@ -386,6 +386,14 @@ def test_a_delayed_feed_shows_the_game_as_it_was_and_its_health_as_it_is() -> No
         assert delay + 0.5 < time.monotonic() - cut_at < delay + 2.0
 
 
+def test_health_counts_unreadable_rows_at_once_and_the_page_shows_them_late() -> None:
+    with games() as (game, client), client.live(game.id) as stream, stream.serve(feed=True, delay_s=60) as page:
+        game.service.live.wait_for_connections(1)
+        game.service.live.send({"team_id": game.home, "player_id": 7, "stats": {"PTS": "x"}, "version": 1}, source="stats", type="stats")
+        until(lambda: json.loads(get(page, "/healthz")[2])["unreadable"] == 1, 5)
+        assert page_state(page)["unreadable"] == 0
+
+
 # Who may read it.
 
 

@@ -97,16 +97,15 @@ class WatchedGame:
         with self._lock:
             if self._current_start.add(item) and self._has_feed and not self._is_start_requested:
                 self._is_start_requested = core_of_stream(self._stream).push_start_gap()
+            # Counted now, also where the item is shown later.
+            add_counted(self._stream, self._current, item, self._current.feed if self._delay_s else self._apply)
             if self._delay_s:
-                self._current.feed(item)
                 stream = self._stream
                 self._waiting.append(Received(monotonic() + self._delay_s, item, stream.state, stream.stats))
-            else:
-                self._apply(item)
 
     def _apply(self, item: object) -> None:
         self._version += 1
-        add_counted(self._stream, self._score, item, self._board.add)
+        self._board.add(item)
 
     def _apply_due(self) -> None:
         while self._waiting and self._waiting[0].due <= monotonic():
