@@ -11,12 +11,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from needs import needs
+from service import Service
 
 import sideline
 from sideline.cli import main
@@ -147,6 +148,28 @@ def test_the_box_score_so_far_brings_names_and_without_it_the_game_is_shown(
     assert score_so_far(client, "no-such-game").table().num_rows == 0
     assert "sideline: names of players may be missing: " in capsys.readouterr().err
     assert score_so_far(client, None).table().num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("operation", "change", "rows", "has_error"),
+    [
+        ("game", lambda body: body | {"game_attributes": "x"}, 0, True),
+        ("game", lambda body: [body], 22, False),
+        ("game", lambda body: {"events": [body]}, 22, False),
+        ("game", lambda body: body | {"game_attributes": body["game_attributes"] | {"home_team_id": 1.5}}, 0, True),
+        ("game", lambda body: body | {"game_attributes": body["game_attributes"] | {"away_team_id": None}}, 11, False),
+        ("team_game_stats", lambda body: body | {"teams": "x"}, 11, True),
+        ("roster", lambda body: body | {"players": [{"id": "x"}]}, 22, True),
+    ],
+)
+def test_an_invalid_value_costs_no_more_of_the_box_score_so_far_than_its_body(
+    operation: str, change: Callable[[Any], Any], rows: int, has_error: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Service(seed=1, teams=2, games=1, practices=0, upcoming=0, sessions=(2, 2)) as service, sideline.Client(**service.client_options()) as client:
+        service.faults.add(operation, change=change, times=1)
+        score = score_so_far(client, service.season.games[0].id)
+    assert score.table().num_rows == rows
+    assert capsys.readouterr().err.count("sideline: names of players may be missing: ") == has_error
 
 
 def test_a_page_that_cannot_be_served_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], service: sideline.Simulator) -> None:

@@ -2,8 +2,8 @@
 
 import argparse
 import json
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from .._client import core_of
@@ -95,16 +95,25 @@ def score_so_far(client: "Client", game_id: str | None) -> "LiveBoxScore":
     score = LiveBoxScore(sport=core_of(client).sport)
     if game_id is None:
         return score
+    team_ids: list[int] = []
+    with _printing_errors():
+        for event in client.game(game_id).table("events").to_dicts():
+            team_ids += [event[f"{side}_team_id"] for side in ("home", "away") if event[f"{side}_team_id"] is not None]
+    for team_id in team_ids:
+        with _printing_errors():
+            score.seed(client.team_game_stats(team_id, game_id=game_id))
+        with _printing_errors(), suppress(PermissionDenied):
+            score.seed(client.roster(team_id))
+    return score
+
+
+@contextmanager
+def _printing_errors() -> Iterator[None]:
+    """Print an error of one request, so that the others bring what they have."""
     try:
-        sides = client.game(game_id).to_dict().get("game_attributes") or {}
-        for team in (sides.get("home_team_id"), sides.get("away_team_id")):
-            if team is not None:
-                score.seed(client.team_game_stats(team, game_id=game_id))
-                with suppress(PermissionDenied):
-                    score.seed(client.roster(team))
+        yield
     except (SidelineError, ValueError) as error:
         print_error(f"names of players may be missing: {error}")
-    return score
 
 
 def _serve(
