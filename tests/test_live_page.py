@@ -499,6 +499,21 @@ def test_a_page_says_what_it_does_not_know_while_rest_hangs_and_rows_are_bad(tab
 
 
 @needs_browser
+def test_a_page_counts_rows_that_it_leaves_out_and_calls_no_open_gap_closed(tab: Tab) -> None:
+    third = {"type": "stats", "data": {"team_id": 3, "player_id": 31, "stats": {"PTS": 2}, "version": 1}}
+    with serve_page(document(3), b"data: %s\n\n" % json.dumps(third).encode()) as (live_page, _):
+        tab.open(live_page.url)
+        tab.wait("document.querySelector('#status').innerText.includes('1 row left out')")
+        # The views are the test's from now on.
+        live_page._stop_event.set()
+        assert live_page.wait(60)
+        for is_stale, text in ((True, "1 gap"), (False, "1 gap, all closed")):
+            live_page._news.publish({**live_page._game.view(), "gaps": 1, "stale": is_stale})
+            tab.wait(f"[...document.querySelectorAll('#status span')].some(one => one.textContent === '{text}')")
+    assert tab.complaints == []
+
+
+@needs_browser
 def test_a_hostile_name_is_text_in_a_browser(tab: Tab) -> None:
     shot = {"is_make": True, "hoop_player_x": 1, "hoop_player_y": 1, "period": HOSTILE}
     hostile = json.loads(document(3, HOSTILE)[6:])

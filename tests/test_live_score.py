@@ -238,6 +238,16 @@ def test_what_closes_a_gap_replaces_the_last_update_before_it() -> None:
     assert (row["PTS"], row["FG2"]) == (10, None)
 
 
+@pytest.mark.parametrize("item", [{"type": "stats", "data": {"team_id": 1, "player_id": 7, "stats": {"PTS": 2}}}, '{"type":"stats"}', b"{}", None, 5])
+def test_what_is_no_item_of_a_stream_is_refused(item: object) -> None:
+    score = sideline.LiveBoxScore()
+    with pytest.raises(TypeError, match=rf"feed takes an item of a stream .* not {type(item).__name__}: pass the item itself"):
+        score.feed(item)
+    with pytest.raises(TypeError, match="feed takes an item of a stream"):
+        score.feed_all([snapshot(2), item])
+    assert score.table().num_rows == 3
+
+
 def test_a_notice_of_a_class_of_your_own_is_that_of_its_base() -> None:
     class LoggedGap(sideline.live.Gap):
         pass

@@ -459,6 +459,14 @@ def test_another_host_needs_a_token_and_no_text_shows_it() -> None:
             assert TOKEN not in repr(page) + page._repr_html_() + page.address
 
 
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1"])
+def test_a_host_that_is_no_address_of_this_machine_is_named(host: str) -> None:
+    with sideline.Client(api_key="k") as client, pytest.raises(OSError, match=rf"host '{re.escape(host)}' is no address of this machine: "):
+        client.live_stats("g1").serve(host=host, token=TOKEN)
+    with pytest.raises(ValueError, match="host is empty: leave it out, or write 0.0.0.0 for every address of this machine"):
+        PageOptions(host="", token=TOKEN)
+
+
 def test_there_is_no_feed_unless_it_is_wanted() -> None:
     with games() as (game, client), client.live(game.id).serve() as page:
         assert [get(page, path)[0] for path in FEED_PATHS] == [404] * len(FEED_PATHS)

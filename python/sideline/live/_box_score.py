@@ -9,7 +9,7 @@ from .._client import Sport, check_count, name_arguments, sport_of
 from .._core import CoreBoxScore, Payload, Table, Update
 from .._rows import did_you_mean
 from ..errors import DecodeError
-from ._notices import NOTICES, Gap
+from ._notices import NOTICES, Gap, Notice
 from ._situation import Side, Situation, clock_seconds
 
 
@@ -55,10 +55,15 @@ class LiveBoxScore:
     def feed(self, item: object) -> bool:
         """Apply an item of a stream; returns whether a value of the box score changed.
 
-        Updates and notices belong here: without the notices, `stale` does not know of gaps.
+        Updates and notices belong here: without the notices, `stale` does not know of gaps. Raises `TypeError` for
+        anything else, such as the dict of an update.
         """
         if isinstance(item, Update):
             self._read_situation(item)
+        elif not isinstance(item, Notice):
+            raise TypeError(
+                f"feed takes an item of a stream (an Update or a notice), not {type(item).__name__}: pass the item itself"
+            )
         elif not isinstance(item, NOTICES):
             return False
         # A final gap repeats one that came before.

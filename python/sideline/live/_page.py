@@ -97,6 +97,8 @@ class PageOptions:
                 f"token must have at least {MIN_TOKEN} letters, digits, dots, hyphens, underscores or tildes, such as "
                 "the text of secrets.token_urlsafe()"
             )
+        if not self.host:
+            raise ValueError("host is empty: leave it out, or write 0.0.0.0 for every address of this machine")
         if self.token is None and self.host not in LOOPBACK:
             raise ValueError(f"host is {self.host!r}, which other machines can reach: give a token= too")
 
@@ -355,10 +357,12 @@ class Server(ThreadingHTTPServer):
         try:
             super().__init__((options.host, options.port), Handler)
         except OSError as error:
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                raise
-            problem = "in use" if error.errno == errno.EADDRINUSE else "not allowed to this user"
+            problem = {errno.EADDRINUSE: "in use", errno.EACCES: "not allowed to this user"}.get(error.errno or 0)
             message = f"port {options.port} is {problem}; choose another one, or 0 for any free port"
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                message = f"host {options.host!r} is no address of this machine: {error.strerror}"
+            elif problem is None:
+                raise
             raise OSError(error.errno, message) from None
 
     def admit(self) -> bool:

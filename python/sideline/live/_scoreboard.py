@@ -11,7 +11,7 @@ from ..court import COURT, HOOP, transform
 from ..errors import DecodeError
 from ._box_score import LiveBoxScore
 from ._display import describe_notice, format_clock, stat_columns
-from ._notices import Gap, Recovered
+from ._notices import Gap, Notice, Recovered
 from ._situation import Side, clock_text, dicts, number, player_text, short_text, side_of, whole
 from ._stats import StreamStats
 
@@ -111,7 +111,8 @@ class Scoreboard:
 
     def add(self, item: object) -> None:
         """Add an item of the stream; an item of an unknown class is a notice."""
-        self._score.feed(item)
+        if isinstance(item, (Update, Notice)):
+            self._score.feed(item)
         if isinstance(item, Update):
             self._last = format_clock(item.received_at)
             self._read_update(item)
