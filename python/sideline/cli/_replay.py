@@ -17,9 +17,9 @@ def add(commands: Commands) -> None:
         run,
         "print the items of a journal, at their original pace",
         "Print a line for each update and notice of a journal that sideline record wrote, at the original pace. A gap "
-        "shows where it is damaged or its recorder was killed. With --json a line is an object with kind and the fields "
-        "of the item: of an update received_at, event, id, seq, source and data. Exit status: 0 replayed to its end, "
-        "1 not a journal.",
+        "shows where it is damaged or its recorder was killed. With --json a line is an object with kind and the "
+        "fields of the item: of an update received_at, event, id, seq, source and data. Exit status: 0 replayed to its "
+        "end, 1 not a journal.",
     )
     parser.add_argument("path", type=Path, metavar="PATH", help="the journal")
     parser.add_argument("--speed", type=float, default=1.0, help="how fast: 60 plays a minute per second (default: 1)")

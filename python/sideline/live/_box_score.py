@@ -61,9 +61,8 @@ class LiveBoxScore:
         if isinstance(item, Update):
             self._read_situation(item)
         elif not isinstance(item, Notice):
-            raise TypeError(
-                f"feed takes an item of a stream (an Update or a notice), not {type(item).__name__}: pass the item itself"
-            )
+            kind = type(item).__name__
+            raise TypeError(f"feed takes an item of a stream (an Update or a notice), not {kind}: pass the item itself")
         elif not isinstance(item, NOTICES):
             return False
         # A final gap repeats one that came before.
