@@ -281,6 +281,26 @@ def test_where_catch_up_is_refused_the_stats_of_the_sessions_close_each_gap(stat
     assert {row["first_name"] is None for row in table.to_dicts()} == {True, False}, "the teams' own lines have no names"
 
 
+def test_what_a_body_repeats_is_in_the_sum_once(second: Service, client: sideline.Client) -> None:
+    """A session of the game, a team of a session and a line of a team, as `client.box_score` counts them."""
+
+    def repeat(body: Any, name: str) -> Any:
+        return body | {name: [*body[name], *body[name]]}
+
+    second.faults.add("catch_up", status=404, body={"message": "refused"})
+    second.faults.add("team_game_stats", status=403, body={"status": 403, "message": "No access to STATS data"})
+    second.faults.add("game", change=lambda body: repeat(body, "results"))
+    second.faults.add("stats", change=lambda body: repeat(body | {"teams": [repeat(team, "player_stats") for team in body["teams"]]}, "teams"))
+    game, score = start(second), sideline.LiveBoxScore()
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        cut_and_lose(second, game)
+        score.feed_all(take_until(stream, is_recovered))
+    assert_same(score, game.totals(), has_totals=True)
+    rest = {(row["team_id"], row["player_id"]): row["PTS"] or 0 for row in client.box_score(game.event.id).to_dicts()}
+    assert {key: line.get("PTS", 0) for key, line in box(score).items()} == rest
+
+
 def test_a_period_that_begins_during_the_stream_is_in_the_sum(second: Service, client: sideline.Client) -> None:
     second.features.catch_up = False
     game, score = start(second), sideline.LiveBoxScore()

@@ -10,6 +10,7 @@ use crate::operation::{self, Request, Value};
 use crate::transport::{Purpose, Response, Transport};
 use arrow_array::cast::AsArray;
 use reader::Body;
+use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 /// Statuses that the same request would get again: access is denied, or the operation is unknown.
@@ -142,13 +143,14 @@ async fn sum_of_sessions(transport: &Transport, game: &Request, requested_at: Sy
     Ok(state)
 }
 
+/// The sessions of a game; one that the response repeats is one.
 fn session_ids(transport: &Transport, game: &Request, response: &Response) -> Result<Vec<String>, Failure> {
     const COLUMN: &str = "session_id";
     let Some(resource) = game.resource else { return Ok(Vec::new()) };
     let table = tables::decode(resource, "sessions", Some(&[COLUMN.to_owned()]), &response.body, &game.context)
         .map_err(|error| Error::decode(error, transport.scrubber()))?;
-    let ids = table.column_by_name(COLUMN).and_then(|ids| ids.as_string_opt::<i32>());
-    Ok(ids.into_iter().flatten().flatten().map(str::to_owned).collect())
+    let (ids, mut seen) = (table.column_by_name(COLUMN).and_then(|ids| ids.as_string_opt::<i32>()), BTreeSet::new());
+    Ok(ids.into_iter().flatten().flatten().filter(|id| seen.insert(*id)).map(str::to_owned).collect())
 }
 
 async fn send(transport: &Transport, request: &Request) -> Result<Response, Failure> {

@@ -67,6 +67,17 @@ impl Rows {
         }
     }
 
+    /// The rows; one that the message repeats is one.
+    pub(super) fn unique_rows(self) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
+        for row in self.rows {
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
     /// Whether it is the complete state of a game of these players, with nothing left out.
     pub(super) fn is_complete(&self, players: impl IntoIterator<Item = (i64, i64)>) -> bool {
         self.is_whole() && self.has_lines(players)

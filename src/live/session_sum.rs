@@ -14,7 +14,7 @@ pub(super) struct SessionSum {
 impl SessionSum {
     /// Adds the rows of a response of `stats`.
     pub(super) fn add(&mut self, read: Rows) {
-        for row in read.rows {
+        for row in read.unique_rows() {
             let (sum, stats) = self.lines.entry((row.team_id, row.player_id)).or_default();
             (sum.team_id, sum.player_id) = (row.team_id, row.player_id);
             sum.names.update(row.names);
