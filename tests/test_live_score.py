@@ -135,6 +135,14 @@ def test_a_late_message_turns_neither_score_nor_period_nor_clock_back(seq: int |
     assert (score.home.points, score.period, score.clock) == (11, "Q3", "8:00")
 
 
+@pytest.mark.parametrize("message", [{"home_team_id": 2}, {"away_team_id": 1}, {"home_team_id": 3, "away_team_id": 3}])
+def test_one_team_is_not_both_sides(message: dict[str, Any]) -> None:
+    score = score_of(snapshot(10), update(message))
+    assert (score.home.team_id, score.away.team_id, score.home.points) == (1, 2, 10)
+    score.feed(update({"home_team_id": 2, "away_team_id": 1}))
+    assert (score.home.team_id, score.away.team_id) == (2, 1), "the sides were wrong before"
+
+
 @pytest.mark.parametrize("seconds", [21, -3600])
 def test_a_time_that_is_wrong_does_not_stop_the_clock(seconds: float) -> None:
     """One time of far in the future, or a clock of the service that is set back; the reader's may be set back too."""

@@ -82,6 +82,7 @@ class Situation:
         return side_of(team_id, rows, *names)
 
     def _read_sides(self, data: Mapping[str, Any], at: tuple[float, datetime] | None) -> None:
+        before = dict(self.teams)
         for side in ("home", "away"):
             totals = data.get(f"{side}TeamScore")
             totals = totals if isinstance(totals, dict) else {}
@@ -94,6 +95,8 @@ class Situation:
                 count = whole(value)
                 if count is not None and not self._is_late(kind, side, at):
                     getattr(self, kind)[side] = count
+        if len(set(self.teams.values())) < len(self.teams):
+            self.teams = before
         # A box score has no team without a row, so none before the game.
         for team_fields in dicts(data.get("teams")):
             team_id, name = whole(team_fields.get("id")), team_fields.get("name")
