@@ -6,6 +6,7 @@ import csv
 import http.client
 import io
 import json
+import random
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -298,6 +299,35 @@ def test_the_page_and_its_feed_agree_on_whether_values_may_be_missing(delay_s: f
             compare(page, delay_s + 0.2)
             assert is_stale_at[-1], "the stream has ended before the game"
             assert page_state(page)["stale"]
+
+
+UNUSUAL_VALUES: list[Any] = [1, 0, -1, "1", "x", "", None, True, 1.5, 1e300, 10**20, [], {}, "Q3", "9:59.0", {"PTS": 1}, {"teamId": "1", "value": 5}]
+NAMES = ["team_id", "player_id", "stats", "version", "occurred_at", "period", "game_clock", "teams"]
+NAMES += ["home_team_id", "away_team_id", "home_score", "homeTeamScore", "home_timeouts_left", "type"]
+
+
+def test_after_unusual_messages_the_page_and_its_feed_have_the_same_score() -> None:
+    rng = random.Random(1)
+    with on_air() as (game, page):
+        until(lambda: score(page)["home_team_id"] == game.home)
+        ids = [*UNUSUAL_VALUES, game.home, game.away]
+        comparisons = 0
+        for _ in range(300):
+            message = {name: rng.choice(ids) for name in rng.sample(NAMES, rng.randrange(7))}
+            game.service.live.send(message, source="x", **({"type": "stats"} if rng.random() < 0.5 else {}))
+            before = page._game.view()
+            responses, verdict = page._game.documents()
+            seen = page._game.view()
+            if before != seen:
+                continue
+            comparisons += 1
+            fields, rows = (json.loads(responses[path].body) for path in ("/score.json", "/feed.json"))
+            sides = {team["side"]: team for team in seen["teams"]}
+            assert [sides[side]["score"] for side in ("home", "away")] == [fields["home_points"], fields["away_points"]]
+            assert (seen["period"], seen["clock"], seen["stale"]) == (fields["period"], fields["clock"], verdict["stale"])
+            shown_rows = sum(len(team["rows"]) + (team["total"] is not None) for team in seen["teams"])
+            assert shown_rows + seen["left_out"] == len(rows)
+        assert comparisons > 30
 
 
 def test_a_view_that_fails_ends_the_reader_and_every_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,6 @@ from sideline.live import StreamStats
 from sideline.live._court_svg import half_court
 from sideline.live._scoreboard import MAX_NOTICES, MAX_PLAYERS, MAX_PLAYS, MAX_SHOTS, GameView, Scoreboard
 from sideline.live._terminal import render
-from sideline.live._watched import WatchedGame
 
 rich = library("rich.console")
 
@@ -319,23 +318,6 @@ VALUES = st.recursive(
 def test_any_message_leaves_a_view_that_is_json(messages: list[tuple[dict[str, Any], int | None]]) -> None:
     seen = view(summary(), *(update(message, seq) for message, seq in messages), update("no JSON"), update([1]))
     assert json.loads(json.dumps(seen, allow_nan=False)) == seen
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.dictionaries(NAMES, VALUES, max_size=8), st.none() | st.integers(0, 9), st.booleans()), max_size=5), st.booleans())
-def test_after_any_messages_a_page_and_its_feed_have_the_same_score(messages: list[tuple[dict[str, Any], int | None, bool]], has_feed: bool) -> None:
-    gap = sideline.live.Gap(AT, AT + timedelta(seconds=3), "reset")
-    with sideline.Client(api_key="k") as client:
-        game = WatchedGame(client.live_stats("g1"), sideline.LiveBoxScore(), now=lambda: 0.0, has_feed=has_feed)
-        for item in (summary(), *(gap if is_gap else update(message, seq) for message, seq, is_gap in messages)):
-            game.add(item)
-        seen, (responses, verdict) = game.view(), game.documents()
-    fields, rows = (json.loads(responses[path].body) for path in ("/score.json", "/feed.json"))
-    sides = {team["side"]: team for team in seen["teams"]}
-    assert [sides[side]["score"] for side in ("home", "away")] == [fields["home_points"], fields["away_points"]]
-    assert (seen["period"], seen["clock"]) == (fields["period"], fields["clock"])
-    assert seen["stale"] == verdict["stale"]
-    assert sum(len(team["rows"]) + (team["total"] is not None) for team in seen["teams"]) + seen["left_out"] == len(rows)
 
 
 def render_text(seen: GameView, width: int) -> str:
