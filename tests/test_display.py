@@ -181,6 +181,8 @@ assert "IPython" not in sys.modules
         *(
             (sideline.live.Gap(datetime(2027, 3, 1, 12, tzinfo=UTC), datetime(2027, 3, 1, 12, tzinfo=UTC), reason, dropped), line)
             for reason, dropped, line in (
+                ("overflow", 1, "12:00:00Z to 12:00:00Z: 1 update dropped, not taken in time"),
+                ("overflow", 2000, "12:00:00Z to 12:00:00Z: 2,000 updates dropped, not taken in time"),
                 ("damaged", None, "12:00:00Z to 12:00:00Z: messages may be missing (damaged)"),
                 ("torn", None, "12:00:00Z to 12:00:00Z: messages may be missing (torn)"),
                 (OVERSIZED_REASON, 1, f"12:00:00Z to 12:00:00Z: messages may be missing ({OVERSIZED_REASON})"),

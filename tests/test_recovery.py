@@ -490,11 +490,13 @@ def test_partial_states_are_merged_beyond_the_bytes_of_the_buffer(second: Servic
     ("operation", "fault", "reason"),
     [("stats", {"status": 403}, "403"), ("stats", {"status": 404}, "404"), ("game", {"status": 422}, "422")],
 )
-def test_a_gap_is_final_where_every_route_is_refused(operation: str, fault: dict[str, Any], reason: str, second: Service, client: sideline.Client) -> None:
+def test_a_gap_is_final_where_every_route_is_refused(
+    operation: str, fault: dict[str, Any], reason: str, second: Service, client: sideline.Client, tmp_path: Path
+) -> None:
     game = start(second)
     second.features.catch_up = False
     second.faults.add(operation, **fault)
-    with client.live(game.event.id, **QUICK) as stream:
+    with client.live(game.event.id, **QUICK).record(tmp_path / "game.journal") as stream:
         take_until(stream, is_connected)
         for number in (1, 2):
             cut_and_lose(second, game)
@@ -509,6 +511,9 @@ def test_a_gap_is_final_where_every_route_is_refused(operation: str, fault: dict
             assert second.secret not in final.reason
             assert len(second.requests.all("catch_up")) == number
         assert (stream.stats.gaps, stream.stats.open_gaps, stream.stats.recovered) == (2, 0, 0)
+    tables = sideline.replay(tmp_path / "game.journal", speed=None).batches()
+    kinds = [kind for table in tables for kind in table["kind"] if "gap" in kind]
+    assert kinds == ["gap", "final_gap"] * 2, "a table counts each gap once, as the stream does"
 
 
 def test_messages_received_during_the_request_precede_its_response_and_stay(second: Service, client: sideline.Client) -> None:

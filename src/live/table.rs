@@ -136,12 +136,12 @@ fn notice_row(notice: &Notice) -> LiveItem {
             retry_at: retry_at.map(ms),
             ..row("disconnected")
         },
-        Notice::Gap { start, end, reason, dropped, .. } => LiveItem {
+        Notice::Gap { start, end, reason, dropped, is_final } => LiveItem {
             start: Some(ms(*start)),
             end: end.map(ms),
             reason: Some(reason.to_string()),
             dropped: dropped.and_then(|count| i64::try_from(count).ok()),
-            ..row("gap")
+            ..row(if *is_final { "final_gap" } else { "gap" })
         },
         Notice::Quiet { since } => LiveItem { start: Some(ms(*since)), ..row("quiet") },
         Notice::Recovering { gap, .. } | Notice::Recovered { gap, .. } => notice_row(gap),

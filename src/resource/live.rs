@@ -26,7 +26,7 @@ pub(crate) static LIVE_ITEMS: Resource = Resource::of_rows("live_items", &[&ITEM
 pub(crate) static ITEMS: Table = table("live_items", "").doc("One row for each update and notice of a live stream.").columns(&[
         member("kind", Category)
             .required()
-            .doc("Kind of item: update, connected, disconnected, gap, recovering or recovered (followed by its updates), or quiet"),
+            .doc("Kind: update, connected, disconnected, gap, final_gap, quiet, or recovering or recovered, followed by its updates"),
         member("at", TimestampMs).required().doc("Time of receipt of an update, or time of a notice"),
         member("event", Category).doc("Event type of an update; message by default"),
         member("id", Text).doc("Last event id of an update"),

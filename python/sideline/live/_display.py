@@ -205,9 +205,9 @@ def describe_notice(notice: object) -> str:
         case Disconnected(at, reason, retry_at=retry_at):
             retry = f"; again at {format_clock(retry_at)}" if retry_at else ""
             return f"{format_clock(at)} disconnected: {visible(shorten(reason, 120))}{retry}"
-        case Gap(start, end, "overflow", dropped):
+        case Gap(start, end, "overflow", int(dropped)):
             until = format_clock(end) if end else "the end"
-            return f"{format_clock(start)} to {until}: {dropped} updates dropped, not taken in time"
+            return f"{format_clock(start)} to {until}: {plural(dropped, 'update')} dropped, not taken in time"
         case Gap(start, _, "restarted"):
             return f"{format_clock(start)} the service's sequence numbers restarted"
         case Gap(start, _, "started"):
