@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -262,6 +263,30 @@ def test_closing_ends_browsers_threads_and_the_stream_but_not_one_that_was_enter
         assert other.state == "closed"
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("sideline page")] == []
     assert threading.active_count() <= before + 1
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        next,
+        iter,
+        lambda stream: next(stream.batches()),
+        lambda stream: stream.display(),
+        lambda stream: stream.serve(),
+        lambda stream: asyncio.run(anext(stream)),
+        lambda stream: asyncio.run(anext(aiter(stream.batches()))),
+    ],
+)
+def test_a_stream_that_a_page_reads_has_no_other_reader(read: Callable[[Any], Any]) -> None:
+    with server([then_hold(document(3))]) as service, service.client() as client, client.live_stats("g1") as stream:
+        with stream.serve() as live_page:
+            with pytest.raises(RuntimeError, match="a page takes the items of this stream: close the page first, or record the stream before it"):
+                read(stream)
+            follower = Follower(live_page)
+            follower.until(lambda state: bool(state["teams"]))
+            follower.close()
+        with stream.serve():
+            pass
 
 
 def test_an_error_of_the_stream_is_shown_and_raised_by_wait() -> None:

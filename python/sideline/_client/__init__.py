@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         options_of as options_of,
         planned_units as planned_units,
         refusal_of as refusal_of,
+        set_page as set_page,
         shape_of as shape_of,
         size_of as size_of,
         sport_of as sport_of,
@@ -87,8 +88,8 @@ else:
         {
             "access": (
                 "check_sync core_of core_of_score core_of_stream drift_of elements_of finding_of game_of in_zone "
-                "is_entered jersey_numbers_of keep_alive mask_id options_of planned_units refusal_of shape_of size_of "
-                "sport_of sport_of_score store_of table_from_arrow take_rows title_of units_of waits with_texts"
+                "is_entered jersey_numbers_of keep_alive mask_id options_of planned_units refusal_of set_page shape_of "
+                "size_of sport_of sport_of_score store_of table_from_arrow take_rows title_of units_of waits with_texts"
             ),
             "arguments": (
                 "as_seconds as_timedelta check_count check_on_error check_range is_time list_of_names name_arguments"

@@ -108,6 +108,11 @@ def is_entered(stream: "LiveStream") -> bool:
     return stream._life.is_entered
 
 
+def set_page(stream: "LiveStream", *, has_page: bool) -> None:
+    """Record whether a page reads a stream, which then has no other reader."""
+    stream._life.has_page = has_page
+
+
 def size_of(payload: Payload) -> int:
     """Return the bytes of a body, without copying it."""
     return payload._size

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs
 
-from .._client import Duration, as_seconds, core_of_stream, is_entered
+from .._client import Duration, as_seconds, core_of_stream, is_entered, set_page
 from .._lazy import LazyModule
 from .._rows import html, notebook_html
 from ..court import COLLEGE_MEN
@@ -164,6 +164,7 @@ class LivePage:
             Thread(target=self._server.serve_forever, args=(0.1,), name="sideline page", daemon=True),
             Thread(target=self._follow, name="sideline page's stream", daemon=True),
         ]
+        set_page(stream, has_page=True)
         for thread in self._threads:
             thread.start()
         atexit.register(self.close)
@@ -210,6 +211,7 @@ class LivePage:
         self._server.server_close()
         for thread in self._threads:
             thread.join()
+        set_page(self._stream, has_page=False)
         if not is_entered(self._stream):
             self._stream.close()
 

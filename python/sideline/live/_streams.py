@@ -33,18 +33,29 @@ State = Literal["new", "connecting", "connected", "waiting", "closed"]
 
 
 class _Life:
-    """Whether a stream was entered or has ended, shared with its iterators."""
+    """Whether a stream was entered or has ended, and whether a page reads it, shared with its iterators."""
 
-    __slots__ = ("_core", "has_ended", "is_entered")
+    __slots__ = ("_core", "has_ended", "has_page", "is_entered")
 
     def __init__(self, core: CoreStream) -> None:
         self._core = core
         self.is_entered: bool = False
         self.has_ended: bool = False
+        self.has_page: bool = False
 
     def check_not_ended(self) -> None:
         if self.has_ended:
             raise StreamClosed("this stream has ended or was closed; open another one")
+
+    def check_no_page(self) -> None:
+        if self.has_page:
+            raise RuntimeError(
+                "a page takes the items of this stream: close the page first, or record the stream before it"
+            )
+
+    def check_readable(self) -> None:
+        self.check_not_ended()
+        self.check_no_page()
 
     def close(self) -> None:
         self.has_ended = True
@@ -91,7 +102,7 @@ class LiveStream(Generic[Item]):
             observe_stream(self, title)
 
     def __iter__(self) -> Iterator[Item]:
-        self._life.check_not_ended()
+        self._life.check_readable()
         return self._items()
 
     def _items(self) -> Iterator[Item]:
@@ -105,6 +116,7 @@ class LiveStream(Generic[Item]):
             self._life.close_unless_entered()
 
     def __next__(self) -> Item:
+        self._life.check_no_page()
         self._core.open()
         item: Item | None = self._core.next()
         if item is None:
@@ -113,10 +125,11 @@ class LiveStream(Generic[Item]):
         return item
 
     def __aiter__(self) -> AsyncIterator[Item]:
-        self._life.check_not_ended()
+        self._life.check_readable()
         return _AsyncIterator(self, self._core, self._life)
 
     async def __anext__(self) -> Item:
+        self._life.check_no_page()
         item: Item | None = self._core.take_in_turn()
         if item is None and (item := await _next_item(self._core)) is None:
             self._life.has_ended = True
@@ -189,7 +202,7 @@ class LiveStream(Generic[Item]):
         >>> sideline.replay("game.journal", speed=None).display()
         replay of game.journal: ...
         """
-        self._life.check_not_ended()
+        self._life.check_readable()
         every = as_seconds(every)
         if not every > 0:
             raise ValueError(f"every is {every}; it must be more than 0")
@@ -212,8 +225,8 @@ class LiveStream(Generic[Item]):
         With `feed`, graphics systems read the score there too: `/score.json`, `/feed.json`, `/feed.csv`, `/feed.xml`,
         `/overlay` and `/healthz` (documentation: On air).
 
-        The page takes the items in a thread until it is closed, so do not iterate over the stream as well; `record` it
-        before to keep them. Only this machine can open it unless `host` says otherwise, and nothing is loaded from
+        The page takes the items in a thread until it is closed; until then the stream has no other reader. `record` it
+        before to keep the items. Only this machine can open it unless `host` says otherwise, and nothing is loaded from
         elsewhere. Closing the page closes the stream, unless the stream was entered with `with`.
 
         Parameters:
@@ -224,8 +237,9 @@ class LiveStream(Generic[Item]):
             feed: also serve the feed.
             delay_s: show the game as it was this many seconds ago, like delayed pictures.
 
-        Raises `OSError` if the port is in use, and `ValueError` for another host without a token, or for a stream
-        without notices, of which the page could not say whether it is stale.
+        Raises `OSError` if the port is in use, `RuntimeError` if another page reads the stream, and `ValueError` for
+        another host without a token, or for a stream without notices, of which the page could not say whether it is
+        stale.
 
         >>> with client.live(live_game_id).serve(feed=True) as page:
         ...     page
@@ -233,7 +247,7 @@ class LiveStream(Generic[Item]):
         """
         from ._page import LivePage, PageOptions
 
-        self._life.check_not_ended()
+        self._life.check_readable()
         if not self._has_notices:
             raise ValueError("a page shows gaps and lost connections: open its stream without notices=False")
         options = PageOptions(host, port, token, has_feed=feed, delay_s=as_seconds(delay_s))
@@ -386,10 +400,11 @@ class Batches:
         self._error: Exception | None = None
 
     def __iter__(self) -> Self:
-        self._life.check_not_ended()
+        self._life.check_readable()
         return self
 
     def __next__(self) -> Table:
+        self._life.check_no_page()
         core = self._core
         core.open()
         self._raise_pending()
@@ -410,7 +425,7 @@ class Batches:
         return self._take_table()
 
     def __aiter__(self) -> Self:
-        self._life.check_not_ended()
+        self._life.check_readable()
         return self
 
     async def __anext__(self) -> Table:
