@@ -135,6 +135,20 @@ def test_a_late_message_turns_neither_score_nor_period_nor_clock_back(seq: int |
     assert (score.home.points, score.period, score.clock) == (11, "Q3", "8:00")
 
 
+def test_the_score_of_a_state_counts_where_no_message_since_the_gap_had_one() -> None:
+    totals = {"homeTeamScore": {"teamId": "1", "value": 24}, "awayTeamScore": {"teamId": "2", "value": 20}, "period": "Q2", "gameClock": "00:08:00"}
+    body = {"stats": [{"tid": "1", "pid": "7", "totalStats": {"PTS": 24}}], "details": [], "gameTotals": totals}
+    seeded_score = sideline.LiveBoxScore(sideline.Payload.from_bytes("catch_up", json.dumps(body).encode()))
+    recovered = sideline.live.Recovered(gap(1, 2), (update(body, 8.1),), later(8))
+    for score in (seeded_score, score_of(gap(1, 2), recovered)):
+        assert (score.home, score.away) == (Side(1, points=24), Side(2, points=20))
+        assert (score.period, score.clock) == (None, None), "they would stand still"
+    score = score_of(gap(1, 2), update({"homeTeamScore": {"teamId": "1", "value": 26}}, 7), recovered)
+    assert (score.home.points, score.away.points) == (26, 20)
+    for invalid_totals in (None, [], "x", {"homeTeamScore": 5, "awayTeamScore": {"teamId": [], "value": "x"}}):
+        assert score_of(sideline.live.Recovered(gap(1, 2), (update(body | {"gameTotals": invalid_totals}),), later(8))).home == Side()
+
+
 @pytest.mark.parametrize("message", [{"home_team_id": 2}, {"away_team_id": 1}, {"home_team_id": 3, "away_team_id": 3}])
 def test_one_team_is_not_both_sides(message: dict[str, Any]) -> None:
     score = score_of(snapshot(10), update(message))

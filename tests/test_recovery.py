@@ -155,6 +155,30 @@ def test_a_gap_is_closed_by_a_second_request_that_confirms_the_first(second: Ser
     assert payload.table("play_by_play").num_rows == 15
 
 
+def test_the_score_of_a_recovered_state_counts_until_a_message_has_one(second: Service, client: sideline.Client) -> None:
+    """Its stats lack the teams' own lines, and no message of the stream names the sides."""
+    game, score = start(second), sideline.LiveBoxScore()
+    sides = game.event.home_id, game.event.away_id
+
+    def points() -> list[float]:
+        return [game.totals().get((team_id, 0), {}).get("PTS", 0) for team_id in sides]
+
+    with client.live(game.event.id, sources=["stats"], **QUICK) as stream:
+        take_until(stream, is_connected)
+        for _ in range(2):
+            while not (game.play() and min(points()) > 0):
+                pass
+            cut_and_lose(second, game)
+            items = take_until(stream, is_recovered)
+            score.feed_all(item for item in items if not isinstance(item, sideline.live.Recovering))
+            assert ([score.home.team_id, score.away.team_id], [score.home.points, score.away.points]) == (list(sides), points())
+        before = points()
+        while points() == before:
+            assert game.play()
+        while [score.home.points, score.away.points] != points():
+            score.feed(next(stream))
+
+
 def test_shots_are_requested_where_the_stream_names_them(second: Service, client: sideline.Client) -> None:
     game = start(second)
     with client.live(game.event.id, sources=["stats", "shots"], **QUICK) as stream:

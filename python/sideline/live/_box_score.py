@@ -9,7 +9,7 @@ from .._client import Sport, check_count, name_arguments, sport_of
 from .._core import CoreBoxScore, Payload, Table, Update
 from .._rows import did_you_mean
 from ..errors import DecodeError
-from ._notices import NOTICES, Gap, Notice
+from ._notices import NOTICES, Gap, Notice, Recovered
 from ._situation import Side, Situation, clock_seconds
 
 
@@ -68,6 +68,9 @@ class LiveBoxScore:
         # A final gap repeats one that came before.
         elif isinstance(item, Gap) and not item.is_final:
             self._situation.forget()
+        elif isinstance(item, Recovered):
+            for update in item.updates:
+                self._recover_situation(update)
         return self._core.feed(item)
 
     def feed_all(self, items: Iterable[object]) -> int:
@@ -79,7 +82,8 @@ class LiveBoxScore:
 
         A roster names players whose messages have no name, and has the jersey numbers of a feed (`LiveStream.serve`).
         Rows with a version are taken unless the current ones are newer; those of `catch_up` have none and are always
-        taken. A team's total is unknown after a `catch_up` that lacks it.
+        taken. A team's total is unknown after a `catch_up` that lacks it; the points of a side are then those of its
+        `gameTotals`.
 
         Rows replace each other and are never added. So `stats`, which covers one session, is right only for the first
         session of a game: for a later one the box score has only that session's numbers.
@@ -95,14 +99,16 @@ class LiveBoxScore:
                 self._jersey_numbers[player_id] = player["jersey_number_str"]
             return
         self._core.seed(payload.raw)
+        if payload.operation == "catch_up":
+            self._recover_situation(payload)
 
     def _read_situation(self, update: Update) -> None:
-        try:
-            message = update.to_dict()
-        except DecodeError:
-            return
-        if isinstance(message, dict):
+        if (message := _object_of(update)) is not None:
             self._situation.read(message, update.received_at, is_numbered=update.seq is not None)
+
+    def _recover_situation(self, state: Payload | Update) -> None:
+        if (message := _object_of(state)) is not None:
+            self._situation.recover(message)
 
     @property
     def home(self) -> Side:
@@ -206,3 +212,12 @@ class LiveBoxScore:
             rows = f"without a table: {error}"
         unreadable = f", {self.unreadable} unreadable" if self.unreadable else ""
         return f"<sideline.LiveBoxScore {rows}{unreadable}{', stale' if self.stale else ''}>"
+
+
+def _object_of(body: Payload | Update) -> dict[str, Any] | None:
+    """Return a body that is an object of JSON, else `None`."""
+    try:
+        content = body.to_dict()
+    except DecodeError:
+        return None
+    return content if isinstance(content, dict) else None

@@ -62,6 +62,16 @@ class Situation:
         self._read_sides(data, at)
         self._read_clock(data, at, is_numbered=is_numbered)
 
+    def recover(self, state: Mapping[str, Any]) -> None:
+        """Take the sides and points of a response of `catch_up`, where no message since the gap had them.
+
+        Not its period and clock: they would stand still if the stream has none.
+        """
+        totals = state.get("gameTotals")
+        if isinstance(totals, dict):
+            names = [f"{side}TeamScore" for side in ("home", "away") if side not in self.points]
+            self._read_sides({name: totals.get(name) for name in names}, None)
+
     def _is_late(self, kind: str, side: str, at: tuple[float, datetime] | None) -> bool:
         """Return whether a value is older than the newest one; if not, it is the newest."""
         if at is None:
