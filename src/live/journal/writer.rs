@@ -21,7 +21,7 @@ pub struct Writer {
     recording: u32,
     /// The last frame.
     last: Option<Link>,
-    /// Time of receipt of the last item of the previous recording.
+    /// Time of receipt of the last item of the previous recording; not later than when this one began, as a clock may be set back.
     pub(super) previous_end: Option<SystemTime>,
     /// End of the last whole frame.
     pub(super) end: u64,
@@ -51,7 +51,7 @@ impl Writer {
             path: path.to_owned(),
             recording: tail.recording.saturating_add(1),
             last: tail.last,
-            previous_end: tail.at,
+            previous_end: tail.at.map(|at| at.min(now)),
             end: tail.end,
             frame_len: MAX_FRAME_LEN,
             lines: Vec::new(),
