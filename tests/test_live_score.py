@@ -240,6 +240,13 @@ def test_a_row_that_is_left_out_is_counted_and_named_with_its_time() -> None:
     assert (score.unreadable, len(score.problems), score.problems[-1].received_at) == (32, 20, later(29))
 
 
+def test_the_time_of_the_last_change_follows_a_clock_that_is_set_back() -> None:
+    score = score_of(stats(1, 7, 3600, PTS=2), stats(1, 7, 5, PTS=4))
+    assert score.updated_at == later(5)
+    score.feed(stats(1, 7, 9, PTS=4))
+    assert score.updated_at == later(5), "nothing changed"
+
+
 def test_it_is_one_dict_that_json_can_hold_but_for_times() -> None:
     score = score_of(snapshot(10, game_clock="16:3.1", period="H1"), stats(1, 7, 2.0, PTS=[]))
     summary = score.to_dict()

@@ -147,7 +147,7 @@ impl BoxScore {
         let from = Moment { at, item: self.items, is_requested: origin != Origin::Stream, is_of_snapshot };
         let has_changed = self.apply(read, origin, from, update.received_at);
         self.ignored += u64::from(has_rows && !has_changed && self.unreadable == unreadable);
-        self.updated_at = self.updated_at.max(has_changed.then_some(update.received_at));
+        self.updated_at = has_changed.then_some(update.received_at).or(self.updated_at);
         has_changed
     }
 

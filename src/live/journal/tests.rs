@@ -358,9 +358,9 @@ fn a_writer_knows_the_time_of_the_last_whole_item() {
     }
     let bytes = frames_of(&small())[..=3].concat();
     assert_eq!(end(&bytes[..bytes.len() - 1]), Some(third.received_at));
-    // The clock was set back since: what is not recorded begins now.
-    let set_back = Writer::open(&Scratch::with(&journal(&small())).0, second.received_at).unwrap();
-    assert_eq!(set_back.previous_end, Some(second.received_at));
+    // The clock was set back since: the gap begins now.
+    let writer = Writer::open(&Scratch::with(&journal(&small())).0, second.received_at).unwrap();
+    assert_eq!(writer.previous_end, Some(second.received_at));
 }
 
 #[test]
