@@ -126,8 +126,8 @@ class WatchedGame:
 
     def _is_stale(self) -> bool:
         """Return whether values may be missing in what is shown."""
-        # Nothing more comes from a stream that has ended, unless it waits here.
-        has_ended = self._stream.state == "closed" and not self._waiting
+        # A feed does not show, as a page does, that the stream has ended: nothing more comes, unless it waits here.
+        has_ended = self._has_feed and self._stream.state == "closed" and not self._waiting
         is_start_open = self._has_feed and not self._start.is_over(is_requested=self._is_start_requested)
         is_incomplete = not self._board.is_over if has_ended else is_start_open or not self._is_begun
         return is_incomplete or self.error is not None or core_of_score(self._score).is_stale(self._delay_s)
