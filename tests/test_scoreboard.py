@@ -177,6 +177,9 @@ def test_a_shot_that_a_later_document_lacks_is_not_shown() -> None:
     assert times_of(document(1, 2), document(player_shots=None), document(3, id=AWAY)) == [1, 2, 3], "nothing is said of them"
     assert times_of(document(1, 2), shot(HOME, 11, 3), document(1)) == [100, 1], "a document may be older than a message"
     assert times_of(document(1, 2), shot(HOME, 11, 2), document(1)) == [1]
+    gap = sideline.live.Gap(AT, AT + timedelta(seconds=3), "reset")
+    response = sideline.live.Recovering(gap, (document(1, 4),), ("stats",), AT)
+    assert times_of(document(1, 2, 3), response) == [1, 2, 3, 4], "a response may be older than the document before it"
 
 
 def test_shots_of_a_recovered_state_are_shown() -> None:

@@ -125,21 +125,21 @@ class Scoreboard:
                     notice["kind"] = "closed"
         # Shots that were recovered after a gap.
         for update in _updates_of(item):
-            self._read_update(update)
+            self._read_update(update, is_requested=True)
 
     @property
     def is_over(self) -> bool:
         """Whether the service said that the game is over."""
         return self._is_over
 
-    def _read_update(self, update: Update) -> None:
+    def _read_update(self, update: Update, *, is_requested: bool = False) -> None:
         try:
             message = update.to_dict()
         except DecodeError:
             return
         if isinstance(message, dict):
             inner = message.get("data")
-            self._read(inner if isinstance(inner, dict) else message)
+            self._read(inner if isinstance(inner, dict) else message, is_requested=is_requested)
 
     def view(
         self, state: str, stats: StreamStats, error: str | None = None, *, is_stale: bool | None = None
@@ -199,14 +199,14 @@ class Scoreboard:
             for at, team, player, text in reversed(self._plays)
         ]
 
-    def _read(self, data: Mapping[str, Any]) -> None:
+    def _read(self, data: Mapping[str, Any], *, is_requested: bool) -> None:
         team, player = whole(data.get("team_id")), whole(data.get("player_id"))
         if team is not None and player is not None:
             # A play takes its clock from the shot before it.
             self._read_shot(team, player, data)
             self._read_play(team, player, data)
             return
-        self._read_shots(data)
+        self._read_shots(data, is_requested=is_requested)
         self._read_recovered_shots(data)
         self._read_marker(data)
 
@@ -233,15 +233,17 @@ class Scoreboard:
             self._seen.append(key)
             self._plays.append((at, team, player, text))
 
-    def _read_shots(self, data: Mapping[str, Any]) -> None:
+    def _read_shots(self, data: Mapping[str, Any], *, is_requested: bool) -> None:
         """Read the shots of a whole document, which has them as the response of `shots` has."""
         for team in dicts(data.get("teams")):
             team_id = whole(team.get("id"))
             if team_id is None or not isinstance(team.get("player_shots"), list):
                 continue
-            # A shot that a document had and a later one lacks is deleted.
+            # A shot that a document had and a later one lacks is deleted. What was requested may be older.
             self._shots = {
-                key: shot for key, shot in self._shots.items() if key[0] != team_id or not shot["is_of_document"]
+                key: shot
+                for key, shot in self._shots.items()
+                if is_requested or key[0] != team_id or not shot["is_of_document"]
             }
             for player in dicts(team["player_shots"]):
                 player_id = whole(player.get("id"))
