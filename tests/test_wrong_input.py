@@ -520,6 +520,25 @@ USES: dict[str, Callable[[sideline.LiveStream[Any]], object]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda client: client.live_stats("g").display(every="1"), "every is a number of seconds or a timedelta, not str"),
+        (lambda client: client.live_stats("g").batches(max_seconds=None), "max_seconds is a number of seconds or a timedelta, not NoneType"),
+        (lambda client: client.live_stats("g").serve(delay_s="8"), "delay_s is a number of seconds or a timedelta, not str"),
+        (lambda client: client.live_stats("g").serve(port="8080"), "port is a number from 0 to 65535, not str"),
+        (lambda client: client.live_stats("g").serve(port=80.5), "port is a number from 0 to 65535, not float"),
+        (lambda client: client.live_stats("g").serve(token=12345), "token is a str, not int"),
+        (lambda client: client.live_stats("g").serve(host=None), "host is a str, not NoneType"),
+        (lambda client: client.live("g", sources=None), "sources is a name or a list of names, not None"),
+        (lambda client: client.live("g", sources=[5]), r"sources is a name or a list of names, not \[5\]"),
+    ],
+)
+def test_an_option_of_a_stream_of_another_type_is_named(nowhere: sideline.Client, call: Callable[[sideline.Client], object], problem: str) -> None:
+    with pytest.raises(TypeError, match=f"^{problem}"):
+        call(nowhere)
+
+
 @pytest.mark.parametrize("use", USES)
 def test_a_closed_stream_says_so(nowhere: sideline.Client, use: str) -> None:
     stream = nowhere.live_stats("g")

@@ -47,12 +47,17 @@ def list_of_names(argument: str, names: object) -> list[str]:
 
 
 @overload
-def as_seconds(duration: "Duration") -> float: ...
+def as_seconds(duration: "Duration", name: str = "") -> float: ...
 @overload
 def as_seconds(duration: "Duration | None") -> float | None: ...
-def as_seconds(duration: Any) -> Any:
-    """Return a duration in seconds; what is no `timedelta` is unchanged."""
+def as_seconds(duration: Any, name: str = "") -> Any:
+    """Return a duration in seconds; what is no `timedelta` is unchanged.
+
+    With the `name` of an argument that nothing else checks, anything but a number is a `TypeError`.
+    """
     total_seconds = getattr(duration, "total_seconds", None)
+    if name and total_seconds is None and not hasattr(duration, "__float__"):
+        raise TypeError(f"{name} is a number of seconds or a timedelta, not {type(duration).__name__}")
     return duration if total_seconds is None else total_seconds()
 
 

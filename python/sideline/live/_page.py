@@ -88,6 +88,11 @@ class PageOptions:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be, such as another host without a token."""
+        if not isinstance(self.port, int):
+            raise TypeError(f"port is a number from 0 to 65535, not {type(self.port).__name__}")
+        for name, text in (("host", self.host), ("token", self.token or "")):
+            if not isinstance(text, str):
+                raise TypeError(f"{name} is a str, not {type(text).__name__}")
         if not 0 <= self.port <= 65_535:
             raise ValueError(f"port is {self.port}; it must be from 0 to 65535")
         if not 0 <= self.delay_s <= MAX_DELAY:

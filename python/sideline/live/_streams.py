@@ -154,7 +154,7 @@ class LiveStream(Generic[Item]):
         'live_items'
         """
         check_count("max_rows", max_rows)
-        max_seconds = as_seconds(max_seconds)
+        max_seconds = as_seconds(max_seconds, "max_seconds")
         if not max_seconds > 0:
             raise ValueError(f"max_seconds is {max_seconds}; it must be more than 0")
         # Check the name before any item is taken.
@@ -203,7 +203,7 @@ class LiveStream(Generic[Item]):
         replay of game.journal: ...
         """
         self._life.check_readable()
-        every = as_seconds(every)
+        every = as_seconds(every, "every")
         if not every > 0:
             raise ValueError(f"every is {every}; it must be more than 0")
         from ._display import View, run, screen
@@ -250,7 +250,7 @@ class LiveStream(Generic[Item]):
         self._life.check_readable()
         if not self._has_notices:
             raise ValueError("a page shows gaps and lost connections: open its stream without notices=False")
-        options = PageOptions(host, port, token, has_feed=feed, delay_s=as_seconds(delay_s))
+        options = PageOptions(host, port, token, has_feed=feed, delay_s=as_seconds(delay_s, "delay_s"))
         return LivePage(self, self._checked_score(score), options)
 
     def _checked_score(self, score: LiveBoxScore | None) -> LiveBoxScore:
