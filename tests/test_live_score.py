@@ -135,6 +135,13 @@ def test_a_late_message_turns_neither_score_nor_period_nor_clock_back(seq: int |
     assert (score.home.points, score.period, score.clock) == (11, "Q3", "8:00")
 
 
+def test_the_gap_before_a_stream_forgets_nothing_that_the_stream_said() -> None:
+    """A page with a feed puts it behind what has arrived by then."""
+    start = sideline.live.Gap(later(1), later(1), "started")
+    score = score_of(clock_message(1000, "Q1", "9:00", 10), start)
+    assert (score.home.points, score.period, score.clock, score.stale) == (10, "Q1", "9:00", True)
+
+
 def test_the_score_of_a_state_counts_where_no_message_since_the_gap_had_one() -> None:
     totals = {"homeTeamScore": {"teamId": "1", "value": 24}, "awayTeamScore": {"teamId": "2", "value": 20}, "period": "Q2", "gameClock": "00:08:00"}
     body = {"stats": [{"tid": "1", "pid": "7", "totalStats": {"PTS": 24}}], "details": [], "gameTotals": totals}

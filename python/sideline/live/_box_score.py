@@ -65,8 +65,8 @@ class LiveBoxScore:
             raise TypeError(f"feed takes an item of a stream (an Update or a notice), not {kind}: pass the item itself")
         elif not isinstance(item, NOTICES):
             return False
-        # A final gap repeats one that came before.
-        elif isinstance(item, Gap) and not item.is_final:
+        # A final gap repeats one that came before, and nothing of the stream is older than its start.
+        elif isinstance(item, Gap) and not item.is_final and item.reason != "started":
             self._situation.forget()
         elif isinstance(item, Recovered):
             for update in item.updates:
