@@ -149,9 +149,15 @@ def test_the_score_of_a_state_counts_where_no_message_since_the_gap_had_one() ->
     recovered = sideline.live.Recovered(gap(1, 2), (update(body, 8.1),), later(8))
     for score in (seeded_score, score_of(gap(1, 2), recovered)):
         assert (score.home, score.away) == (Side(1, points=24), Side(2, points=20))
-        assert (score.period, score.clock) == (None, None), "they would stand still"
+        assert (score.period, score.clock) == (None, None), "a stream without periods would leave them as they are"
     score = score_of(gap(1, 2), update({"homeTeamScore": {"teamId": "1", "value": 26}}, 7), recovered)
     assert (score.home.points, score.away.points) == (26, 20)
+    score = score_of(clock_message(1000, "Q1", "9:00", 10), gap(1, 2), recovered)
+    assert (score.period, score.clock) == ("Q2", None), "the stream says when the next period begins"
+    score.feed(clock_message(2000, "Q3", "10:00", 30))
+    assert score.period == "Q3"
+    score = score_of(clock_message(1000, "Q1", "9:00", 10), gap(1, 2), clock_message(2000, "Q3", "10:00", 30), recovered)
+    assert (score.period, score.clock, score.home.points) == ("Q3", "10:00", 30)
     for invalid_totals in (None, [], "x", {"homeTeamScore": 5, "awayTeamScore": {"teamId": [], "value": "x"}}):
         assert score_of(sideline.live.Recovered(gap(1, 2), (update(body | {"gameTotals": invalid_totals}),), later(8))).home == Side()
 

@@ -43,6 +43,7 @@ class Situation:
         self.clock: str | None = None
         self._is_period_numbered = True
         """Whether only numbered messages had a period."""
+        self._has_periods = False
         self._newest: dict[tuple[str, str], tuple[float, datetime]] = {}
         """When the newest message with a value occurred and was received, by kind and side."""
 
@@ -63,14 +64,17 @@ class Situation:
         self._read_clock(data, at, is_numbered=is_numbered)
 
     def recover(self, state: Mapping[str, Any]) -> None:
-        """Take the sides and points of a response of `catch_up`, where no message since the gap had them.
+        """Take sides, points and period of a response of `catch_up`, where no message since the gap had them.
 
-        Not its period and clock: they would stand still if the stream has none.
+        A period only if the stream has periods: else it would stand still, as its clock would in any case.
         """
         totals = state.get("gameTotals")
-        if isinstance(totals, dict):
-            names = [f"{side}TeamScore" for side in ("home", "away") if side not in self.points]
-            self._read_sides({name: totals.get(name) for name in names}, None)
+        if not isinstance(totals, dict):
+            return
+        names = [f"{side}TeamScore" for side in ("home", "away") if side not in self.points]
+        self._read_sides({name: totals.get(name) for name in names}, None)
+        if self.period is None and self._has_periods:
+            self._read_clock({"period": totals.get("period")}, None, is_numbered=True)
 
     def _is_late(self, kind: str, side: str, at: tuple[float, datetime] | None) -> bool:
         """Return whether a value is older than the newest one; if not, it is the newest."""
@@ -119,7 +123,7 @@ class Situation:
         # Numbered messages are repeated after a reconnect: their period and clock may be old ones.
         is_ordered = not is_numbered or self.period is None or (self._is_period_numbered and at is not None)
         if isinstance(period, str) and period and is_ordered and not self._is_late("period", "", at):
-            self.period = short_text(period)
+            self.period, self._has_periods = short_text(period), True
             self._is_period_numbered = self._is_period_numbered and is_numbered
         names = [name for name in ("game_clock", "gameClock") if name in data]
         if not names or is_numbered or self._is_late("clock", "", at):
