@@ -68,14 +68,10 @@ impl Rows {
     }
 
     /// The rows; one that the message repeats is one.
-    pub(super) fn unique_rows(self) -> Vec<Row> {
-        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
-        for row in self.rows {
-            if !rows.contains(&row) {
-                rows.push(row);
-            }
-        }
-        rows
+    pub(super) fn unique_rows(mut self) -> Vec<Row> {
+        let mut texts = BTreeSet::new();
+        self.rows.retain(|row| texts.insert(format!("{row:?}")));
+        self.rows
     }
 
     /// Whether it is the complete state of a game of these players, with nothing left out.
