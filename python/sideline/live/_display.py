@@ -207,7 +207,7 @@ def describe_notice(notice: object) -> str:
             return f"{format_clock(at)} disconnected: {visible(shorten(reason, 120))}{retry}"
         case Gap(start, end, "overflow", int(dropped)):
             until = format_clock(end) if end else "the end"
-            return f"{format_clock(start)} to {until}: {plural(dropped, 'update')} dropped, not taken in time"
+            return f"{format_clock(start)} to {until}: {count_text(dropped, 'update')} dropped, not taken in time"
         case Gap(start, _, "restarted"):
             return f"{format_clock(start)} the service's sequence numbers restarted"
         case Gap(start, _, "started"):
