@@ -538,7 +538,9 @@ def test_a_page_counts_rows_that_it_leaves_out_and_calls_no_open_gap_closed(tab:
         for is_stale, text in ((True, "1 gap"), (False, "1 gap, all closed")):
             live_page._news.publish({**live_page._game.view(), "gaps": 1, "stale": is_stale})
             tab.wait(f"[...document.querySelectorAll('#status span')].some(one => one.textContent === '{text}')")
-    assert tab.complaints == []
+        assert tab.complaints == []
+        # Its page would ask for news of a closed server while the next test runs.
+        tab.open("about:blank")
 
 
 @needs_browser
