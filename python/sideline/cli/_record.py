@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._core import Update
+from .._rows import count_text
 from ._client import open_client
 from ._parser import Commands, add_command, print_line
 from ._streams import Refusal, add_stream, open_stream, status_of_stream, until_stopped
@@ -55,8 +56,7 @@ class RecordCounts:
     def __str__(self) -> str:
         size = self.size
         size_text = f"{size} bytes" if size < 1000 else f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
-        updates, gaps = self.updates, self.gaps
-        return f"{updates} update{'s' * (updates != 1)}, {size_text}, {gaps} gap{'s' * (gaps != 1)}"
+        return f"{count_text(self.updates, 'update')}, {size_text}, {count_text(self.gaps, 'gap')}"
 
 
 def run(args: argparse.Namespace) -> int:
