@@ -492,8 +492,8 @@ def test_the_command_sums_up_what_is_in_the_journal_and_not_what_waited(journal:
     updates = replay_all(journal, notices=False)
     size = sum(len(item.raw) for item in updates)
     assert 0 < len(updates) < 200_000
-    assert out == f"recorded {len(updates)} updates, {size / 1e3:.1f} kB, 0 gaps to {journal}\n" or size >= 1e6
-    assert out.startswith(f"recorded {len(updates)} updates, ")
+    assert out == f"recorded {len(updates):,} updates, {size / 1e3:.1f} kB, 0 gaps to {journal}\n" or size >= 1e6
+    assert out.startswith(f"recorded {len(updates):,} updates, ")
 
 
 @posix
