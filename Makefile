@@ -7,7 +7,7 @@ SEEDS   ?= 1000
 MINUTES ?= 60
 FUZZ    ?= event_stream websocket journal resource error_body gzip address
 # Many tests wait for a network's time to pass, so there are more processes than processors.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 3)')
 VENV    := .venv
 BIN     := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
