@@ -165,3 +165,16 @@ def tls_context(authority: trustme.CA) -> Callable[..., ssl.SSLContext]:
         return server_context
 
     return context
+
+
+@pytest.fixture
+def agg() -> Iterator[None]:
+    """Plots without a screen."""
+    import matplotlib
+    from matplotlib import pyplot
+
+    backend = matplotlib.get_backend()
+    matplotlib.use("agg")
+    yield
+    pyplot.close("all")
+    matplotlib.use(backend)

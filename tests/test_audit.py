@@ -372,6 +372,8 @@ def test_times_of_a_zone_are_the_same_times_and_those_of_none_are_refused(argume
     assert rows
     elsewhere = [part for frame in frames[argument] for part in (frame.head(3), frame.slice(3).with_columns(times.dt.convert_time_zone("America/Chicago")))]
     assert sideline.audit(**{**frames, argument: elsewhere}).to_dicts() == rows
+    with_own_column = [frame.with_columns(loaded=pl.lit("2027-03-01").str.to_datetime()) for frame in frames[argument]]
+    assert sideline.audit(**{**frames, argument: with_own_column}).to_dicts() == rows, "a column of the caller's own"
     if any(kind == pl.Datetime for frame in frames[argument] for kind in frame.schema.values()):
         naive = [frame.with_columns(times.dt.replace_time_zone(None)) for frame in frames[argument]]
         with pytest.raises(ValueError, match=rf"{argument}: the column \w+ has times without a zone: write .*replace_time_zone\('UTC'\)"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,7 @@ pa = library("pyarrow")
 Figure = library("matplotlib.figure").Figure
 
 
-@pytest.fixture(autouse=True)
-def _agg() -> Iterator[None]:
-    backend = matplotlib.get_backend()
-    matplotlib.use("agg")
-    yield
-    from matplotlib import pyplot
-
-    pyplot.close("all")
-    matplotlib.use(backend)
+pytestmark = pytest.mark.usefixtures("agg")
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,23 +18,14 @@ matplotlib = library("matplotlib")
 pa = library("pyarrow")
 pl = library("polars")
 
+pytestmark = pytest.mark.usefixtures("agg")
+
 WRONG: list[Any] = [object(), b"x", 3.5, "\N{SNOWMAN}", [], [None], {"\N{SNOWMAN}": 1}, (1, 2), int, float("nan"), 10**30, pa.table({"a": [1]})]
 # What a plot hands to the artist: matplotlib refuses it in its own words.
 OF_THE_ARTIST = {"court.color", "court.linewidth"}
 TABLES = {"rows": "box_score", "loads": "tracking_loads", "matchups": "tracking_matchups"}
 PLOTS = sorted(set(sideline.plot.__all__) - {"Animation"})
 METRICS = [name for name in sideline.metrics.__all__ if inspect.isfunction(getattr(sideline.metrics, name))]
-
-
-@pytest.fixture(autouse=True)
-def _agg() -> Iterator[None]:
-    backend = matplotlib.get_backend()
-    matplotlib.use("agg")
-    yield
-    from matplotlib import pyplot
-
-    pyplot.close("all")
-    matplotlib.use(backend)
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +102,13 @@ def test_a_metric_names_the_argument(name: str, rows: dict[str, Any]) -> None:
 def test_names_by_text_are_refused_not_ignored(rows: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=re.escape("players is a mapping by id, a whole number; it has the key '100'")):
         sideline.plot.loads(**rows["loads"], players={"100": "Ann"})
+
+
+def test_names_by_the_ids_of_a_column_with_nulls_are_taken(rows: dict[str, Any]) -> None:
+    """Such a column has floats in pandas, and null for a row without a player."""
+    player = rows["loads"]["loads"].to_dicts()[0]["player_id"]
+    axes = sideline.plot.loads(**rows["loads"], players={float(player): "Ann", None: "nobody", float("nan"): "nobody"})  # type: ignore[dict-item] - as said
+    assert "Ann" in [label.get_text() for label in axes.get_yticklabels()]
 
 
 def test_a_text_in_place_of_axes_names_the_argument_that_was_meant(rows: dict[str, Any]) -> None:

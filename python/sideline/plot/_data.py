@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
-from numbers import Integral
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
@@ -12,7 +11,7 @@ import pyarrow
 
 from .._client import TableName, check_name, is_named, one_id
 from .._core import Payload, Table
-from .._rows import Found, did_you_mean, visible
+from .._rows import Found, did_you_mean, is_number, visible
 from ..batch import BaseBatch
 
 Numbers = npt.NDArray[np.float64]
@@ -143,13 +142,13 @@ def names_of(source: Named | None, kind: str, argument: str) -> Names:
 
 
 def check_by_id(argument: str, values: object) -> None:
-    """Raise `TypeError` for what is no mapping by id, where a name or a text would find nothing."""
+    """Raise `TypeError` for what is no mapping by id. Ids may be floats and null, as in a column with nulls."""
     if values is None:
         return
     if not isinstance(values, Mapping):
         raise TypeError(f"{argument} is a mapping by id, such as {{1001: …}}, not {type(values).__name__}")
     for key in values:
-        if isinstance(key, bool) or not isinstance(key, Integral):
+        if key is not None and not is_number(key):
             raise TypeError(f"{argument} is a mapping by id, a whole number; it has the key {key!r}")
 
 
