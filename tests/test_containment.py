@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import json
 import os
 import pickle
@@ -313,30 +314,42 @@ def test_a_batch_is_retried_by_a_client_of_its_class(client: sideline.Client, se
 def test_a_child_forked_while_a_thread_makes_units_looks_at_them_itself(client: sideline.Client, service: sideline.Simulator) -> None:
     session = client.game(service.games[0]["event_id"]).to_dict()["results"][0]["id"]
     batch = client.stats([session] * 100)
-    has_begun, release = threading.Event(), threading.Event()
+    is_waited_for, has_begun, release, collections = threading.Lock(), threading.Lock(), threading.Event(), itertools.count()
 
     def on_collection(phase: str, _: object) -> None:
-        """Runs between the objects that the thread makes."""
-        if threading.current_thread() is thread and not has_begun.is_set():
-            has_begun.set()
+        """Runs between the objects that the thread makes; the 20th time, some of the units are there and others are not."""
+        if threading.current_thread() is thread and phase == "start" and next(collections) == 20:
+            has_begun.release()
             release.wait()
 
-    thread = threading.Thread(target=lambda: batch._core_units.to_list())  # type: ignore[union-attr]
+    def make_units() -> None:
+        with is_waited_for:
+            gc.enable()
+            assert len(batch._units) == 100
+
+    thread = threading.Thread(target=make_units)
     thresholds = gc.get_threshold()
     gc.callbacks.append(on_collection)
+    # A collection in another thread would keep this one's from beginning, so none may until this thread waits and makes no objects.
+    gc.disable()
+    gc.set_threshold(1)
+    is_waited_for.acquire()
+    has_begun.acquire()
     try:
-        gc.set_threshold(1)
         thread.start()
-        assert has_begun.wait(60)
+        is_waited_for.release()
+        assert has_begun.acquire(timeout=60)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if child == 0:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.alarm(30)
             os._exit(0 if batch.counts["fetched"] == 100 else 1)
         assert os.waitpid(child, 0)[1] == 0
     finally:
         gc.callbacks.remove(on_collection)
+        gc.enable()
         gc.set_threshold(*thresholds)
         release.set()
         thread.join()
