@@ -112,3 +112,30 @@ def test_a_report_audits_the_stored_tables_once(archive: sideline.Archive, monke
     names.clear()
     archive.report()
     assert names.count("possession_events") == 1
+
+
+@pytest.mark.parametrize("operation", ["audit", "status", "report"])
+def test_a_sync_between_two_tables_of_an_audit_is_no_violation(operation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Service(seed=3, now="2027-03-01T12:00:00+00:00", games=3, possessions=4) as service, sideline.Client(**service.client_options()) as client:
+        archive, writer = (sideline.Archive(tmp_path / "season", client) for _ in range(2))
+        writer.sync(start="2027-01-01", end="2027-06-01", correction_window=None, progress=False)
+        before = archive.audit().to_dicts()
+        verdicts = archive.status().to_dicts()
+        open_checked, counts = Store.open_checked, Counter[str]()
+
+        def open_after_sync(store: Store, name: str) -> object:
+            counts[name] += store is archive._store
+            if name == "stat_events" and store is archive._store and counts[name] == 1:
+                for _, session in service.season.sessions():
+                    service.change.correct_stat(session.id)
+                writer.sync(start="2027-01-01", end="2027-06-01", correction_window=None, progress=False)
+            return open_checked(store, name)
+
+        monkeypatch.setattr(Store, "open_checked", open_after_sync)
+        if operation == "audit":
+            assert archive.audit().to_dicts() == before
+        elif operation == "status":
+            assert [row["status"] for row in archive.status().to_dicts()] == [row["status"] for row in verdicts]
+        else:
+            assert "is_sum_of_events" not in archive.report().html
+        assert counts["stat_events"]

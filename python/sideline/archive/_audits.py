@@ -1,9 +1,11 @@
 """The rules of `sideline.audit` over the stored tables."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .._rows import with_plain_types
 from ._libraries import pl
+from ._raw import interrupted_units
 from ._read import columns_of, require, scan, stored_rows, with_public_types
 from ._schemas import MONTH
 
@@ -15,6 +17,12 @@ if TYPE_CHECKING:
 
 _BATCH_SIZE = 50
 """Events audited together, to bound the memory."""
+
+_MAX_ATTEMPTS = 5
+"""Attempts to read an event while no sync stores any of it. A sync that was killed never stores the rest."""
+
+_SEEN = ("sequence", "restored_in")
+"""The columns of `coverage` that change when a unit is stored."""
 
 _TABLES = {
     "stats": ("player_stats",),
@@ -38,16 +46,28 @@ def audit(store: "Store") -> "Violations":
 
 
 class Auditor:
-    """The tables of an archive that rules read."""
+    """The tables of an archive that rules read.
 
-    def __init__(self, store: "Store") -> None:
-        self._units = _units(store)
+    A sync may commit between two of them: events of which it stored something meanwhile are read again.
+    """
+
+    def __init__(self, store: "Store", attempt: int = 1) -> None:
+        self._store, self._attempt = store, attempt
+        version, units = _version(store), _units(store)
+        self._units = units.drop(_SEEN)
         self._months = _months(store, self._units)
         self._operations = set(self._units["operation"])
         self._session_tables = _session_tables(self._operations)
         names = ("events", "sessions", "location_windows", *self._session_tables, *_game_tables(self._operations))
         self._frames = {name: stored_rows(store, name) for name in names}
         self._rosters = _rosters(store)
+        self._changed_events = _changed_events(store, version, units) if attempt < _MAX_ATTEMPTS else set()
+
+    @cached_property
+    def _retry(self) -> "Auditor":
+        """The same tables, opened a moment later."""
+        self._store.wait(self._attempt)
+        return Auditor(self._store, self._attempt + 1)
 
     def of_events(self, events: "Collection[str] | None" = None) -> "Iterator[Violations]":
         """Yield the violations of the finished ones of some events, or of all, a few at a time; at least once."""
@@ -55,11 +75,16 @@ class Auditor:
 
         for batch, months, operations in self._parts(events):
             yield check_rules(_plain(self._tables_of(batch, months, operations) | self._rosters))
+        if changed_events := self._changed_events if events is None else self._changed_events.intersection(events):
+            yield from self._retry.of_events(changed_events)
 
     def of_orphans(self) -> "Iterator[Violations]":
         """Yield the violations of rows that belong to no event."""
         from .._answers import check_rules
 
+        if self._changed_events:
+            yield from self._retry.of_orphans()
+            return
         sessions = with_public_types(self._frames["sessions"], "sessions").collect()
         orphans = {
             name: _orphans(with_public_types(self._frames[name], name), sessions) for name in self._session_tables
@@ -72,6 +97,7 @@ class Auditor:
         """Yield parts of the finished events, the months that have their rows, and the operations requested of them."""
         is_event = pl.col("operation").is_in(("game", "team_events")) & pl.col("final")
         event_ids = self._units.filter(is_event)["event_id"].unique(maintain_order=True)
+        event_ids = event_ids.filter(~event_ids.is_in(list(self._changed_events)))
         if events is not None:
             event_ids = event_ids.filter(event_ids.is_in(list(events)))
         by_event = self._units.group_by("event_id").agg(operations=pl.col("operation").unique().sort())
@@ -112,9 +138,34 @@ def _game_tables(operations: "Collection[str]") -> list[str]:
     return ["play_by_play"] if "play_by_play" in operations else []
 
 
+def units_being_stored(store: "Store") -> set[str]:
+    """Return the units that a sync is storing, or was when it was interrupted."""
+    raw = store.open_checked("raw")
+    months = [] if raw is None else sorted({str(partition[MONTH]) for partition in raw.partitions()})
+    return interrupted_units(store, raw, store.open_checked("coverage"), months)
+
+
+def _version(store: "Store") -> int | None:
+    """Return what changes whenever a unit has been stored."""
+    table = store.open_checked("coverage")
+    return None if table is None else table.version()
+
+
+def _changed_events(store: "Store", version: int | None, units: "pl.DataFrame") -> set[str]:
+    """Return the events of which something was stored since then, or is being stored."""
+    stored_now = units_being_stored(store)
+    if _version(store) == version:
+        changed_units = units.filter(pl.col("unit").is_in(list(stored_now)))
+    else:
+        units_now = _units(store)
+        of_stored = units_now.filter(pl.col("unit").is_in(list(stored_now)))
+        changed_units = pl.concat([units, units_now]).unique(keep="none").vstack(of_stored)
+    return set(changed_units["event_id"].drop_nulls())
+
+
 def _units(store: "Store") -> "pl.DataFrame":
-    """Return what rules need of `coverage`. The id of an event is also that of its own unit."""
-    columns = ("operation", "game_id", "session_id", "status", "unit", "final", "event_id")
+    """Return what rules need of `coverage`, and `_SEEN`. The id of an event is also that of its own unit."""
+    columns = ("operation", "game_id", "session_id", "status", "unit", "final", "event_id", *_SEEN)
     key = pl.col("unit").str.strip_prefix(pl.col("operation") + "/")
     is_event = pl.col("operation").is_in(("game", "team_events", "schedule"))
     return columns_of(store, "coverage", columns).with_columns(

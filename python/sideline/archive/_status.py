@@ -16,7 +16,6 @@ from ._baseline import Baseline
 from ._libraries import pa, pl
 from ._life import COMPLETE, SEVERITY, Observation, Phase, State, after, state_of, verdict as verdict_of
 from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, NO_MONTH, RESOURCES, SOURCES_OF_ANSWERS, TABLES, is_list
-from ._raw import interrupted_units
 from ._schemas import MONTH
 from ._store import Store
 from ._tracking import signatures, stored_signatures
@@ -88,7 +87,7 @@ def status(
     ledger = _baseline.ledger(store)
     judge = _Judge(
         baseline=_baseline.learn(store, ledger),
-        interrupted_units=_interrupted_units(store),
+        interrupted_units=_audits.units_being_stored(store),
         # The service's clock at the last sync may be ahead of this machine's.
         clock=clock or max(now, cast("datetime | None", ledger["planned_at"].max()) or now),
         window=window,
@@ -190,12 +189,6 @@ def _parts(store: Store, ledger: "pl.DataFrame") -> Iterator[tuple[list[_Game], 
             is_of_chunk = pl.col("game_id").is_in(chunk["game_id"].implode())
             rows, listings = (frame.filter(is_of_chunk).to_dicts() for frame in (schedule, sessions))
             yield _games(units, rows, listings, existing_ids), units
-
-
-def _interrupted_units(store: Store) -> set[str]:
-    raw = store.open_checked("raw")
-    months = [] if raw is None else sorted({str(partition[MONTH]) for partition in raw.partitions()})
-    return interrupted_units(store, raw, store.open_checked("coverage"), months)
 
 
 def _with_answers(rows: Sequence[Row], units: Sequence[Row], signatures_of_rows: Mapping[str, str]) -> list[Row]:
@@ -319,7 +312,8 @@ class _Judge:
         """Return the verdict on one unit, and its reason."""
         state, name = _state_now(row, game, self.window), row["unit"]
         if name in self.interrupted_units and state is not State.WITHDRAWN:
-            return "degraded", f"{name}: a sync was interrupted while it stored this unit; sync again"
+            reason = "a sync is storing this unit, or was interrupted while it did; if none is running, sync again"
+            return "degraded", f"{name}: {reason}"
         phase = _phase(row, game, delay, self.clock)
         verdict = verdict_of(state, phase)
         if state.status in COMPLETE and verdict != "pending":
