@@ -651,10 +651,11 @@ def test_a_recovered_gap_is_recorded_replayed_pickled_and_a_row(
     assert (recovered["updates"][0]["source"], recovered["requested_at"]) == ("catch_up", items[-1].requested_at.isoformat())
 
 
-def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(second: Service, client: sideline.Client) -> None:
+@pytest.mark.parametrize("recover", ["auto", "off"])
+def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(recover: Literal["auto", "off"], second: Service, client: sideline.Client) -> None:
     with_pause(client, 3600.0)
     game, score = start(second), sideline.LiveBoxScore()
-    with client.live_stats(game.event.id, **QUICK) as stream:
+    with client.live_stats(game.event.id, recover=recover, **QUICK) as stream:
         take_until(stream, is_connected)
         game.play(10)
         second.live.cut()
@@ -676,6 +677,17 @@ def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(sec
     assert recovered.updates[0].text == update.text
     assert sum(isinstance(item, sideline.live.Gap) for item in items) == 1
     assert second.requests.all("broadcast_stats") == []
+
+
+def test_an_event_stream_whose_recovery_is_off_requests_nothing(second: Service, client: sideline.Client) -> None:
+    game = start(second)
+    with client.live_stats(game.event.id, recover="off", **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        second.live.cut()
+        take_until(stream, is_connected)
+        time.sleep(5 * PAUSE)
+        assert (second.requests.all("broadcast_stats"), stream.stats.open_gaps) == ([], 1)
 
 
 def test_recovery_gives_a_snapshot_to_an_event_stream_that_sends_none(second: Service, client: sideline.Client) -> None:

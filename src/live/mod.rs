@@ -85,8 +85,10 @@ const SHOTS: &str = "shots";
 
 /// Creates a stream of the Broadcast API for a request, without connecting.
 pub fn event_stream(transport: Transport, request: Request, options: StreamOptions) -> Result<Stream> {
-    let recovery = options.recover.map(|pause| {
+    // The snapshots of the stream close gaps too, also where nothing is requested.
+    let recovery = options.notices.then(|| {
         let state = GameState::Snapshot { transport: transport.clone(), request: operation::snapshot_of(&request) };
+        let pause = options.recover.unwrap_or_default();
         Recovery::new(state, OpenGaps::new(Updates::Snapshots, transport.config().sport, pause))
     });
     let connector = event_stream::EventStreamConnector::new(transport.clone(), request, &options);
@@ -130,8 +132,8 @@ fn new_stream<C: session::Connector + 'static>(
     let produce = |buffer: Arc<Buffer>| async move {
         let recover = async {
             match &running_recovery {
-                Some(recovery) => recovery.run(&buffer).await,
-                None => std::future::pending().await,
+                Some(recovery) if settings.recover.is_some() => recovery.run(&buffer).await,
+                _ => std::future::pending().await,
             }
         };
         tokio::select! {

@@ -57,11 +57,9 @@ impl Recovery {
                 self.notify.notified().await;
                 continue;
             };
-            if timeout_at(due, self.notify.notified()).await.is_ok() {
-                continue;
-            }
+            let is_early = timeout_at(due, self.notify.notified()).await.is_ok();
             let requested_at = self.start.elapsed();
-            if !self.gaps().start_attempt(requested_at) {
+            if is_early || !self.gaps().start_attempt(requested_at) {
                 continue;
             }
             let result = self.state.request().await;
