@@ -570,6 +570,21 @@ def test_the_overlay_shows_the_score_over_a_transparent_page(tab: Tab, tmp_path:
 
 
 @needs_browser
+def test_the_overlay_of_a_final_score_says_that_values_may_be_missing(tab: Tab) -> None:
+    with on_air() as (game, page):
+        tab.open(f"{page.url}overlay")
+        game.end()
+        tab.wait("document.querySelector('[data-field=period]').innerText === 'Final'")
+        assert tab.run("document.querySelector('.hint').hidden")
+        game.service.live.refuse(503)
+        game.service.live.cut()
+        until(lambda: score(page)["stale"])
+        assert score(page)["verdict"] == "final"
+        tab.wait("!document.querySelector('.hint').hidden")
+        assert tab.run("document.querySelector('[data-field=period]').innerText") == "Final"
+
+
+@needs_browser
 def test_the_overlay_says_that_its_server_is_gone_and_finds_it_again(tab: Tab) -> None:
     with on_air() as (game, page):
         port = int(re.findall(r":(\d+)/", page.url)[0])
