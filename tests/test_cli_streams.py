@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from service import Service
+from service import Features, PlayedGame, Service
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -73,3 +73,28 @@ def test_a_stream_that_received_data_exits_with_0_even_if_it_then_fails(command:
     assert running.returncode == 0, errors
     if command == "record":
         assert out.startswith("recorded 1 update")
+
+
+def test_lines_of_json_have_the_state_that_was_requested_after_a_gap(tmp_path: Path) -> None:
+    features = Features(subscription_token=True, catch_up=True)
+    with Service(seed=3, teams=2, games=1, practices=0, upcoming=0, features=features) as service:
+        game = PlayedGame(service, service.season.games[0], is_numbered=False)
+        env = {**os.environ, **service.environ}
+        command = [sys.executable, "-m", "sideline", "live", "--json", game.event.id]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env) as running:
+            try:
+                service.live.wait_for_connections(1, timeout=100)
+                game.play(10)
+                service.live.refuse(503, times=1)
+                service.live.cut()
+                game.play(5)
+                assert running.stdout is not None
+                documents = map(json.loads, running.stdout)
+                lines = next(document["stats"] for document in documents if "stats" in document)
+                running.send_signal(signal.SIGINT)
+                running.communicate(timeout=100)
+            finally:
+                running.kill()
+    points = {(int(line["tid"]), int(line["pid"])): line["totalStats"].get("PTS", 0) for line in lines}
+    assert points == {player: game.totals().get(player, {}).get("PTS", 0) for player in points}
+    assert sum(points.values()) == sum(stats.get("PTS", 0) for (_, player), stats in game.totals().items() if player)

@@ -36,7 +36,8 @@ def add(commands: Commands) -> None:
         "--json",
         action="store_true",
         dest="as_json",
-        help="print each update as the service sent it, one JSON document per line",
+        help="print each update, and each state requested after a gap, as the service sent it, one JSON document per "
+        "line",
     )
     form.add_argument("--serve", action="store_true", help="print the address of a page that shows the game")
     parser.add_argument("--port", type=port, metavar="PORT", help="with --serve: its port (default: any free port)")
@@ -139,13 +140,17 @@ def _serve(
 
 def _print(stream: "LiveStream", refusal: Refusal, is_stopped: Callable[[], bool], *, as_json: bool) -> None:
     """Print items until the stream ends."""
-    from ..live import describe_notice, describe_update, follow
+    from ..live import Recovered, Recovering, describe_notice, describe_update, follow
 
     for item in follow(stream, is_stopped):
         if isinstance(item, Update):
             print(_document(item) if as_json else describe_update(item), flush=True)
         elif item is not None:
             print_line(describe_notice(item))
+        # Without a time of the request it is the update before.
+        if as_json and isinstance(item, (Recovering, Recovered)) and item.requested_at is not None:
+            for state in item.updates:
+                print(_document(state), flush=True)
         refusal.add(item)
 
 
