@@ -56,10 +56,23 @@ def second_client(second: Service) -> Iterator[sideline.Client]:
         ("strasse", "Straße", True),
         ("lukasz", "Łukasz", True),
         ("istanbul", "İstanbul", True),
+        ("hal nguema", "Ħal Ŋguema", True),
+        ("kaohoi", "Kaoho\u02bbi", True),
     ],
 )
 def test_a_name_is_found_by_any_of_its_words(query: str, name: str, is_match: bool) -> None:
     assert is_named(query, name) is is_match
+
+
+@needs("polars")
+@pytest.mark.parametrize("name", ["Åse Ħal", "Ŋguema Łø", "Þór Ðæł", "Knud Ǿrsted", "I\u015f\u0131k Strauß", "Kaoho\u02bbi O\u2019Neal"])
+def test_names_are_found_and_matched_by_the_same_plain_letters(name: str) -> None:
+    plain = " ".join(words(name))
+    assert plain.replace(" ", "").isascii()
+    assert is_named(plain, name)
+    first_name, last_name = name.split()
+    players = sideline.Table.from_arrow(pl.DataFrame({"player_id": [1], "first_name": [first_name], "last_name": [last_name]}))
+    assert sideline.crosswalk(players, pl.DataFrame({"name": [plain]}))["method"] == ["name"]
 
 
 def test_a_name_without_letters_or_digits_is_refused(second_client: sideline.Client) -> None:

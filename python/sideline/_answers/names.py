@@ -7,26 +7,12 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import NamedTuple
 
+from .._client import APOSTROPHES, fold
+
 _SUFFIXES = {
     "jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", "ii": "2", "2nd": "2", "iii": "3", "3rd": "3",
     "iv": "4", "4th": "4", "v": "5", "5th": "5",
 }  # fmt: skip
-
-_LETTERS = str.maketrans(
-    {
-        "æ": "ae",
-        "œ": "oe",
-        "ø": "o",
-        "đ": "d",
-        "ð": "d",
-        "þ": "th",
-        "ł": "l",
-        "\u0131": "i",
-        "ħ": "h",
-        "ŋ": "n",
-    }
-)
-"""Letters that Unicode does not decompose into a base letter and an accent."""
 
 _TRANSCRIPTIONS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 """The other usual spelling of letters with accents: "ue" for "ü", where dropping the accent gives "u"."""
@@ -163,13 +149,12 @@ def _nicknames() -> tuple[dict[str, frozenset[int]], dict[str, frozenset[int]]]:
 
 def _clean(text: str) -> str:
     """Lower the case, remove apostrophes and dots, and replace other signs by blanks."""
-    text = re.sub("['.`\u00b4\u2018\u2019\u02bb\u02bc]", "", unicodedata.normalize("NFC", text).casefold())
+    text = re.sub(f"[.{APOSTROPHES}]", "", unicodedata.normalize("NFC", text).casefold())
     return re.sub(r"[^\w,]|_", " ", text)
 
 
 def _fold(word: str) -> str:
-    letters = unicodedata.normalize("NFKD", word.translate(_LETTERS))
-    return "".join(letter for letter in letters if letter.isalnum())
+    return "".join(letter for letter in fold(word) if letter.isalnum())
 
 
 def keys(name: Name) -> set[str]:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .async_client import AsyncClient as AsyncClient
     from .base import BaseClient as BaseClient
     from .client import Client as Client
-    from .find import check_name as check_name, is_named as is_named
+    from .find import APOSTROPHES as APOSTROPHES, check_name as check_name, fold as fold, is_named as is_named
     from .headers import Headers as Headers
     from .ids import one_id as one_id, several as several
     from .options import ClientOptions as ClientOptions
@@ -97,7 +97,7 @@ else:
             "async_client": "AsyncClient",
             "base": "BaseClient",
             "client": "Client",
-            "find": "check_name is_named",
+            "find": "APOSTROPHES check_name fold is_named",
             "headers": "Headers",
             "ids": "one_id several",
             "wakeups": "run_next_step",

@@ -14,8 +14,26 @@ if TYPE_CHECKING:
 LOOKUP_LIMITS = (None, None, 10.0)
 """Connect, read and total timeout of the request that finds out whether an id is a game's."""
 
-# Letters that do not decompose into a plain letter and an accent.
-_PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "\u0131": "i"})
+APOSTROPHES = "'`\u00b4\u2018\u2019\u02bb\u02bc"
+
+_LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "\u0131": "i", "ħ": "h", "ŋ": "n"}
+_PLAIN = str.maketrans(_LETTERS | dict.fromkeys(APOSTROPHES, ""))
+"""Letters that Unicode does not decompose into a plain letter and an accent, and apostrophes."""
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case, without accents and apostrophes.
+
+    >>> from sideline._client import fold
+    >>> fold("Ǿrsted, O'Neal")
+    'orsted, oneal'
+    """
+    import unicodedata  # a library of its own, which few programs need
+
+    # Folded twice: decomposing may produce a letter that folds again. The acute accent alone decomposes into a blank.
+    text = unicodedata.normalize("NFKD", text.translate(_PLAIN)).casefold()
+    text = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(letter for letter in text if not unicodedata.combining(letter)).translate(_PLAIN)
 
 
 def words(name: str) -> list[str]:
@@ -25,14 +43,7 @@ def words(name: str) -> list[str]:
     >>> words("Nikola Jokić"), words("O'Neal-Smith")
     (['nikola', 'jokic'], ['oneal', 'smith'])
     """
-    import unicodedata  # a library of its own, which few programs need
-
-    # Folded twice: decomposing may produce a letter that folds again.
-    folded_name = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold()).casefold()
-    plain = "".join(
-        letter for letter in folded_name if not unicodedata.combining(letter) and letter not in "'`\u2019\u02bc"
-    )
-    return "".join(letter if letter.isalnum() else " " for letter in plain.translate(_PLAIN)).split()
+    return "".join(letter if letter.isalnum() else " " for letter in fold(name)).split()
 
 
 def check_name(name: str) -> None:
