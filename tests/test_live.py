@@ -585,6 +585,20 @@ def test_batches_are_tables_of_all_items(three: Server) -> None:
     assert first.schema.names == sideline.SCHEMAS["live_items"].names
 
 
+@pytest.mark.parametrize("take", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_what_holds_a_connection_or_a_state_says_what_to_pickle_instead(take: Callable[[object], object], three: Server) -> None:
+    with three.client() as client, client.live_stats("g1") as stream:
+        cases = {
+            "LiveStream": (stream, "its items can be pickled; record it for another process, or open another stream there"),
+            "Batches": (stream.batches(), "its tables can be pickled"),
+            "LiveBoxScore": (sideline.LiveBoxScore(), "take its table(), or feed a new one from a journal"),
+        }
+        for name, (thing, instead) in cases.items():
+            with pytest.raises(TypeError) as excinfo:
+                take(thing)
+            assert str(excinfo.value) == f"a {name} cannot be pickled or copied: {instead}"
+
+
 def test_items_travel_by_pickle_and_hold_no_secret(three: Server) -> None:
     with three.client() as client, client.live_stats("g1") as stream:
         items = [next(stream), next(stream)]

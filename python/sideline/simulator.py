@@ -8,7 +8,18 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self, Unpack, cast
 
-from ._client import AsyncClient, Client, ClientOptions, Duration, Sport, Time, as_seconds, keep_alive, name_arguments
+from ._client import (
+    AsyncClient,
+    Client,
+    ClientOptions,
+    Duration,
+    Sport,
+    Time,
+    Unpicklable,
+    as_seconds,
+    keep_alive,
+    name_arguments,
+)
 from ._core import CoreSimulator
 from ._rows import did_you_mean, facts_html
 
@@ -282,7 +293,7 @@ def _privileges(privileges: Mapping[str, Any] | Iterable[str] | None) -> tuple[b
     return stats, shots, [restricted_teams] if isinstance(restricted_teams, (int, str)) else list(restricted_teams)
 
 
-class Simulator:
+class Simulator(Unpicklable):
     """A simulator of the whole service on loopback.
 
     It checks signatures and the service's rules, and serves a season that is simulated possession by possession.
@@ -310,6 +321,8 @@ class Simulator:
     ...     asks.teams().table().num_rows
     4
     """
+
+    _instead = "a client in another process reads its environ"
 
     def __init__(
         self,

@@ -1,12 +1,11 @@
 """`sideline.Tracking`: answers from positions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Literal
 
-from .._client import sport_of, table_from_arrow
+from .._client import Unpicklable, sport_of, table_from_arrow
 from .._core import CoreTracking, Payload, Table, _epoch_ms
 from .._rows import arrow_rows, did_you_mean, has_tables, is_number
 from ..batch import BaseBatch
@@ -24,7 +23,7 @@ _TIMES = (("occurred_at", True), ("timestamp", True), ("start_timestamp", True),
 _MAX_RATE_HZ = 200.0
 
 
-class Tracking:
+class Tracking(Unpicklable):
     """Positions of one session or many, with the shots, possessions and events of the same sessions.
 
     Made by `client.tracking(game_id)`, by `archive.tracking(game_id)`, or from tables. Every method but `window`
@@ -49,6 +48,7 @@ class Tracking:
     ['session_id', 'game_id', 'period', 'team_id', 'player_id', 'tracked_min']
     """
 
+    _instead = "it never changes, and another process makes one of its tables"
     _core: CoreTracking
     _players: Any
     _court: "Court | Literal['football'] | None"
@@ -273,8 +273,8 @@ class Tracking:
         core = self._core.window((session, game), (at, is_event_time), around)
         if core is None:
             raise ValueError(f"row is of session {session}, which has no positions here")
-        near = copy(self)
-        vars(near).update(_core=core)
+        near = type(self).__new__(type(self))
+        vars(near).update(vars(self), _core=core)
         return near
 
     def __repr__(self) -> str:

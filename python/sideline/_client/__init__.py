@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         TableName as TableName,
         Time as Time,
     )
+    from .unpicklable import Unpicklable as Unpicklable
     from .wakeups import run_next_step as run_next_step
 else:
     from .._lazy import open_door
@@ -100,6 +101,7 @@ else:
             "find": "APOSTROPHES check_name fold is_named",
             "headers": "Headers",
             "ids": "one_id several",
+            "unpicklable": "Unpicklable",
             "wakeups": "run_next_step",
             "options": "ClientOptions",
             "progress": "UPDATE_INTERVAL Progress ProgressOption bar is_notebook progress_text size_texts",

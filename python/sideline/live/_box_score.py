@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from .._client import Sport, check_count, name_arguments, sport_of
+from .._client import Sport, Unpicklable, check_count, name_arguments, sport_of
 from .._core import CoreBoxScore, Payload, Table, Update
 from .._rows import did_you_mean
 from ..errors import DecodeError
@@ -27,7 +27,7 @@ class Problem:
     reason: str
 
 
-class LiveBoxScore:
+class LiveBoxScore(Unpicklable):
     """The current box score of a game, kept from the items of either stream.
 
     A message has current values: they replace earlier ones and are never added. A correction has a higher `version`;
@@ -41,6 +41,8 @@ class LiveBoxScore:
     >>> score.table().name
     'box_score'
     """
+
+    _instead = "take its table(), or feed a new one from a journal"
 
     def __init__(self, *seeds: Payload, sport: Sport | None = None) -> None:
         of_seeds: Sport = next((sport_of(payload) for payload in seeds if isinstance(payload, Payload)), "basketball")

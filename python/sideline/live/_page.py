@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs
 
-from .._client import Duration, as_seconds, core_of_stream, is_entered, set_page
+from .._client import Duration, Unpicklable, as_seconds, core_of_stream, is_entered, set_page
 from .._lazy import LazyModule
 from .._rows import html, notebook_html
 from ..court import COLLEGE_MEN
@@ -135,7 +135,7 @@ class PageOptions:
         return any(compare_digest(token.encode(), self.token.encode()) for token in parse_qs(query).get("token", []))
 
 
-class LivePage:
+class LivePage(Unpicklable):
     """A page on this machine that shows a live stream in a browser; `LiveStream.serve` returns it.
 
     It takes the stream's items in a thread of its own until it is closed. It can be a context manager, and is closed
@@ -147,6 +147,7 @@ class LivePage:
     """
 
     _settings = Settings()
+    _instead = "another process reads its address"
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self
 
-from .._client import Duration, Sport, as_seconds, check_count
+from .._client import Duration, Sport, Unpicklable, as_seconds, check_count
 from .._core import CoreStream, Table, Update
 from .._lazy import LazyModule
 from .._rows import facts_html
@@ -66,7 +66,7 @@ class _Life:
             self.close()
 
 
-class LiveStream(Generic[Item]):
+class LiveStream(Unpicklable, Generic[Item]):
     """A live stream: an iterator of updates and of notices about the connection.
 
     It connects at `with` or at the first item, and reconnects until it is closed. `for` and `async for` read the same
@@ -80,6 +80,8 @@ class LiveStream(Generic[Item]):
     >>> stream.state
     'closed'
     """
+
+    _instead = "its items can be pickled; record it for another process, or open another stream there"
 
     def __init__(
         self,
@@ -374,7 +376,7 @@ class _AsyncIterator(Generic[Item]):
         self._life.close_unless_entered()
 
 
-class Batches:
+class Batches(Unpicklable):
     """The items of a stream as Arrow tables; see `LiveStream.batches`.
 
     If a wait is cancelled or interrupted, the items taken so far are in the next table.
@@ -385,6 +387,8 @@ class Batches:
     >>> table.column_names == sideline.SCHEMAS["live_items"].names
     True
     """
+
+    _instead = "its tables can be pickled"
 
     def __init__(
         self, stream: LiveStream, core: CoreStream, life: _Life, max_rows: int, max_seconds: float, table: str
