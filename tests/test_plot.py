@@ -442,17 +442,17 @@ def test_teams_have_the_names_of_the_body_else_of_the_caller_else_their_ids(clie
     payload = client.shots(session_id)
 
     def title(*data: Any, **more: Any) -> str:
-        return shot_chart(*data, new(), team_id=home, **more).get_title(loc="left")
+        return shot_chart(*data, new(), team=home, **more).get_title(loc="left")
 
     assert title(payload) == name
     assert title(payload.table()) == f"team {home}"
     assert title(payload.table(), teams={home: "We"}) == title(payload, teams={home: "We"}) == "We"
     player = payload.table().to_dicts()[0]["player_id"]
-    player_chart = shot_chart(payload, new(), player_id=player)
+    player_chart = shot_chart(payload, new(), player=player)
     player_name = {row["player_id"]: f"{row['first_name']} {row['last_name']}" for row in client.stats(session_id).table().to_dicts()}[player]
     assert player_chart.get_title(loc="left").startswith(f"{player_name}, ")
     assert title(payload.table(), player=player, players={player: "Me"}) == f"Me, team {home}"
-    assert 0 < len(dots(player_chart)) < len(dots(shot_chart(payload, new(), team_id=home))) < payload.table().num_rows
+    assert 0 < len(dots(player_chart)) < len(dots(shot_chart(payload, new(), team=home))) < payload.table().num_rows
 
 
 @pytest.mark.parametrize(
@@ -460,7 +460,7 @@ def test_teams_have_the_names_of_the_body_else_of_the_caller_else_their_ids(clie
     [
         (lambda data: shot_chart(data, new()), "is_make"),
         (lambda data: shot_chart(data, new(), kind="hexbin"), "points"),
-        (lambda data: shot_chart(data, new(), team_id=11), "team_id"),
+        (lambda data: shot_chart(data, new(), team=11), "team_id"),
         (lambda data: zones(data, new()), "zone"),
         (lambda data: zones({**data, "zone": data.get("zone", [])}, new(), advanced=True), "advanced_zone"),
     ],
@@ -497,7 +497,7 @@ NO_SHOTS = {name: column[:0] for name, column in some_shots().items()}
         (lambda ax: shot_chart(NO_SHOTS, ax), "no shots"),
         (lambda ax: shot_chart(NO_SHOTS, ax, kind="hexbin"), "no shots"),
         (lambda ax: shot_chart(NO_SHOTS, ax, kind="heatmap"), "no shots"),
-        (lambda ax: shot_chart(some_shots(), ax, team_id=99, teams={99: "On the roster"}), "no shots"),
+        (lambda ax: shot_chart(some_shots(), ax, team=99, teams={99: "On the roster"}), "no shots"),
         (lambda ax: shot_chart([], ax), "no shots"),
         (lambda ax: zones(NO_SHOTS, ax), "no shots"),
         (lambda ax: tracking(some_locations().slice(0, 0), ax), "no positions"),
@@ -763,18 +763,17 @@ def test_teams_and_players_are_meant_by_id_or_name(client: sideline.Client, game
     roster = client.roster(home)
     player = next(row for row in roster.table().to_dicts() if row["player_id"] in shots.table()["player_id"])
     full = f"{player['first_name']} {player['last_name']}"
-    by_id = shot_chart(shots, new(), player_id=player["player_id"])
+    by_id = shot_chart(shots, new(), player=player["player_id"])
     assert by_id.get_title(loc="left").startswith(f"{full}, ")
-    assert dots(by_id) == dots(shot_chart(shots, new(), player=full.upper())) == dots(shot_chart(shots, new(), player=player["player_id"]))
+    assert dots(by_id) == dots(shot_chart(shots, new(), player=full.upper()))
     # Bodies of a game's shots have ids alone: a roster and the list of teams have the names.
     game_shots = client.game_shots(game["id"])
     by_name = shot_chart(game_shots, new(), player=full, players=roster, teams=client.teams())
     assert by_name.get_title(loc="left") == by_id.get_title(loc="left")
-    of_home = dots(shot_chart(shots, new(), team_id=home))
+    of_home = dots(shot_chart(shots, new(), team=home))
     team_row = client.find_team(game["game_attributes"]["home_team_name"])
     for team in (game["game_attributes"]["home_team_name"], str(home), np.int64(home), float(home), team_row, roster):
         assert dots(shot_chart(shots, new(), team=team)) == of_home
-    assert dots(shot_chart(shots, new(), team_id=team_row)) == of_home
     assert dots(shot_chart(shots, new(), player=client.find_player(full))) == dots(by_id)
 
 
@@ -783,29 +782,39 @@ def test_what_is_no_team_or_player_is_refused_with_what_to_write(choice: Any) ->
     loads = pl.DataFrame({"player_id": [7], "team_id": [7], **dict.fromkeys(BANDS, 1.0)})
     calls: list[tuple[str, Callable[[], object]]] = [
         ("team", lambda: shot_chart(some_shots(), new(), team=choice)),
-        ("player", lambda: zones({**some_shots(), "player_id": some_shots()["team_id"]}, new(), player_id=choice)),
-        ("team", lambda: plot.loads(loads, new(), team_id=choice)),
+        ("player", lambda: zones({**some_shots(), "player_id": some_shots()["team_id"]}, new(), player=choice)),
+        ("team", lambda: plot.loads(loads, new(), team=choice)),
     ]
     for kind, call in calls:
         with pytest.raises(TypeError, match=rf"{kind} is one id, a name, or a table of one {kind}, such as client\.find_{kind}\(name\), not"):
             call()
 
 
+def test_loads_and_pairs_take_a_name() -> None:
+    loads = pl.DataFrame({"player_id": [7, 8], "team_id": [1, 2], **{band: [1.0, 2.0] for band in BANDS}})
+    teams = {1: "Elkhorn Mariners", 2: "Harrow Rangers"}
+    assert [label.get_text() for label in plot.loads(loads, new(), team="rangers", teams=teams).get_yticklabels()] == ["8"]
+    with pytest.raises(ValueError, match=r"give teams=, a roster or a mapping"):
+        plot.loads(loads, new(), team="rangers")
+    pairs = {"offense_player_id": [7, 8], "defense_player_id": [9, 9], "shots": [2, 3], "makes": [1, 1], "low_90": [0.1, 0.1], "high_90": [0.9, 0.9]}
+    labels = plot.matchups(pl.DataFrame(pairs), new(), player="bell", players={7: "Ada Bell", 9: "Cy Dunn"}).get_yticklabels()
+    assert [label.get_text() for label in labels] == ["Cy Dunn on Ada Bell"]
+
+
 def test_loads_and_pairs_take_a_table_of_one() -> None:
     loads = pl.DataFrame({"player_id": [7, 8], "team_id": [1, 2], **{band: [1.0, 2.0] for band in BANDS}})
     team_row = sideline.Table.from_arrow(pl.DataFrame({"team_id": [2]}))
     for team in (2, "2", team_row):
-        assert [label.get_text() for label in plot.loads(loads, new(), team_id=team).get_yticklabels()] == ["8"]
-    with pytest.raises(ValueError, match="team_id takes one id, and this Table has 2"):
-        plot.loads(loads, new(), team_id=sideline.Table.from_arrow(pl.DataFrame({"team_id": [1, 2]})))
+        assert [label.get_text() for label in plot.loads(loads, new(), team=team).get_yticklabels()] == ["8"]
+    with pytest.raises(ValueError, match="team takes one id, and this Table has 2"):
+        plot.loads(loads, new(), team=sideline.Table.from_arrow(pl.DataFrame({"team_id": [1, 2]})))
 
 
 @pytest.mark.parametrize(
     ("selection", "message"),
     [
         ({"player": 99}, "player 99 is not among these: 7 Ada Bell, 8"),
-        ({"player_id": 99}, "player 99 is not among these"),
-        ({"team_id": 99}, "team 99 is not among these: 11"),
+        ({"team": 99}, "team 99 is not among these: 11"),
         ({"player": "nobody"}, "player 'nobody' matches no name; there are: 7 Ada Bell, 8"),
         ({"team": "rangers"}, "team 'rangers' matches no name: the rows have only ids; give teams=, a roster or a mapping of names by id"),
     ],
@@ -814,10 +823,8 @@ def test_an_unknown_or_ambiguous_player_is_refused(selection: dict[str, Any], me
     shots = {"hoop_player_x": [0.0, 1.0], "hoop_player_y": [0.0, 1.0], "is_make": [True, False], "player_id": [7, 8], "team_id": [11, 11]}
     with pytest.raises(ValueError, match=message):
         shot_chart(shots, new(), players={7: "Ada Bell"}, **selection)
-    with pytest.raises(ValueError, match="matches 2 names, 7 Ada Bell, 8 Cy Bell: write player_id=, or more of the name"):
+    with pytest.raises(ValueError, match="matches 2 names, 7 Ada Bell, 8 Cy Bell: pass the id, or more of the name"):
         shot_chart(shots, new(), players={7: "Ada Bell", 8: "Cy Bell"}, player="bell")
-    with pytest.raises(TypeError, match="pass player= or player_id=, not both"):
-        shot_chart(shots, new(), player="bell", player_id=7)
     with pytest.raises(ValueError, match="not one of stats"):
         shot_chart(shots, new(), teams=sideline.Payload.from_bytes("stats", b"{}"))
 
@@ -931,7 +938,7 @@ PICTURES: dict[str, Callable[[], Axes]] = {
     "court_international": lambda: court(new(), "international"),
     "field": lambda: tracking(some_formation(), new(4.6, 9.4, (0.03, 0.05, 0.94, 0.9)), "football", teams=TEAMS),
     "shots_makes": lambda: shot_chart(some_shots(), new(), teams=TEAMS),
-    "shots_hexbin": lambda: shot_chart(some_shots(), new(), "hexbin", court="pro", team_id=11, teams=TEAMS),
+    "shots_hexbin": lambda: shot_chart(some_shots(), new(), "hexbin", court="pro", team=11, teams=TEAMS),
     "shots_hexbin_labels": lambda: shot_chart(some_shots(), new(), "hexbin", cell=1400, labels=True, teams=TEAMS),
     "shots_heatmap": lambda: shot_chart(some_shots(), new(), "heatmap", court="international", teams=TEAMS),
     "score_margin": lambda: score_margin(*some_possessions_and_events(), new(6.4, 2.4, (0.1, 0.2, 0.86, 0.6)), teams=TEAMS),

@@ -91,7 +91,7 @@ def test_a_network_is_of_one_team() -> None:
     ax = draw(rows, team="twelve", teams={12: "The Twelve"}, players={8: "Ada Bell", 9: "Cy van Bell"})
     assert assist_counts(ax) == {"Bell": 0, "van Bell": 1}
     assert ax.get_title(loc="left") == "Assists of The Twelve"
-    assert set(assist_counts(draw(rows, team_id=11, players={1: "Ada Bell", 2: "Cy Bell"}))) == {"Ada Bell", "Cy Bell"}
+    assert set(assist_counts(draw(rows, team=11, players={1: "Ada Bell", 2: "Cy Bell"}))) == {"Ada Bell", "Cy Bell"}
     with pytest.raises(ValueError, match="without the column details"):
         assist_network({"session_id": ["S"], "team_id": [1], "possession": [1], "possession_type": ["AST"], "player_id": [1]}, new())
 

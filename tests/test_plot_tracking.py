@@ -53,7 +53,7 @@ def test_a_color_needs_its_kind_and_its_column(tracking: sideline.Tracking) -> N
 
 def test_bars_of_loads_are_as_long_as_the_distances(tracking: sideline.Tracking) -> None:
     loads = tracking.loads()
-    axes = sideline.plot.loads(loads, Figure().subplots(), team_id=HOME, players=tracking.players)
+    axes = sideline.plot.loads(loads, Figure().subplots(), team=HOME, players=tracking.players)
     distances: dict[int, float] = {}
     for row in loads.to_dicts():
         if row["team_id"] == HOME:
@@ -65,10 +65,10 @@ def test_bars_of_loads_are_as_long_as_the_distances(tracking: sideline.Tracking)
     assert {label.get_fontsize() for label in (*axes.get_xticklabels(), *axes.get_yticklabels(), axes.xaxis.label)} == {8}
     # Without a row for one of two periods of equal length, half of the time is unseen.
     is_absent = [row["player_id"] == player(HOME, 0) and row["period"] == "Q1" for row in loads.to_dicts()]
-    axes = sideline.plot.loads(loads.to_polars().filter([not absent for absent in is_absent]), Figure().subplots(), team_id=HOME)
+    axes = sideline.plot.loads(loads.to_polars().filter([not absent for absent in is_absent]), Figure().subplots(), team=HOME)
     assert (texts(axes).count("seen 100%"), texts(axes).count("seen 50%")) == (4, 1)
     with pytest.raises(ValueError, match="team 9 is not among these"):
-        sideline.plot.loads(loads, team_id=9)
+        sideline.plot.loads(loads, team=9)
 
 
 def test_the_legend_of_loads_has_the_speeds_of_their_bands(tracking: sideline.Tracking) -> None:
@@ -103,7 +103,7 @@ def test_matchups_have_their_interval_and_say_few_shots(tracking: sideline.Track
     [first, *_] = rows_of_all = tracking.matchups().to_dicts()
     pair_without_shots = {**first, "defense_player_id": 999, "shots": 0, "makes": 0, "low_90": None, "high_90": None}
     matchups = pa.Table.from_pylist([*rows_of_all, pair_without_shots])
-    axes = sideline.plot.matchups(matchups, Figure().subplots(), player_id=player(HOME, 0), players=tracking.players)
+    axes = sideline.plot.matchups(matchups, Figure().subplots(), player=player(HOME, 0), players=tracking.players)
     rows = [row for row in matchups.to_pylist() if row["offense_player_id"] == player(HOME, 0) and row["shots"]]
     assert texts(axes).count("few shots") == len(rows)
     assert {label.get_fontsize() for label in (*axes.get_xticklabels(), *axes.get_yticklabels(), axes.xaxis.label)} == {8}

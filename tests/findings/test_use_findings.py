@@ -217,7 +217,7 @@ PLOTS: dict[str, Callable[[sideline.Client, str, Any], Any]] = {
     "zones": lambda client, session, ax: sideline.plot.shot_chart(client.shots(session), ax=ax, kind="zones"),
     "timeline": lambda client, session, ax: sideline.plot.possession_timeline(client.possessions(session), ax=ax),
     "margin": lambda client, session, ax: sideline.plot.score_margin(client.possessions(session), ax=ax),
-    "assists": lambda client, session, ax: sideline.plot.assist_network(client.possessions(session), ax=ax, team_id=first_team(client, session)),
+    "assists": lambda client, session, ax: sideline.plot.assist_network(client.possessions(session), ax=ax, team=first_team(client, session)),
     "comparison": lambda client, session, ax: sideline.plot.compare_players(client.stats(session), first_players(client, session), ax=ax),
 }
 FIGURES: dict[str, dict[str, Any]] = {

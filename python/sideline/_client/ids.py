@@ -51,8 +51,10 @@ def id_columns(name: str, value: object) -> IdColumns | None:
     return IdColumns(list(games), list(games.values()) if has_games else None)
 
 
-def one_id(name: str, value: Any) -> Any:
+def one_id(name: str, value: Any, argument: str | None = None) -> Any:
     """Return the only id of a payload, batch or table with a column of them; any other value unchanged.
+
+    `argument`: what errors call it, if that is not its name.
 
     Raises `ValueError` if it has none or several.
     """
@@ -62,9 +64,9 @@ def one_id(name: str, value: Any) -> Any:
         return value
     ids, kind = columns.ids, type(value).__name__
     if not ids:
-        raise ValueError(f"{name} takes one id, and this {kind} has no row: nothing was found")
+        raise ValueError(f"{argument or name} takes one id, and this {kind} has no row: nothing was found")
     if len(ids) > 1:
-        raise ValueError(f"{name} takes one id, and this {kind} has {len(ids)}: pass one of {ids[:10]}")
+        raise ValueError(f"{argument or name} takes one id, and this {kind} has {len(ids)}: pass one of {ids[:10]}")
     return ids[0]
 
 

@@ -13,7 +13,6 @@ from ._axes import draws, new_axes, nothing
 from ._data import Columns, Named, Names, One, Rows, chosen_id, plain, team_label, teams_of
 from ._fit import fit
 from ._look import MAKE, OTHER
-from ._shots import select_id
 
 REQUIRED = ("session_id", "team_id", "possession", "possession_type", "details", "player_id")
 
@@ -26,7 +25,6 @@ def assist_network(
     ax: Axes | None = None,
     *,
     team: One | None = None,
-    team_id: One | None = None,
     min_count: int = 1,
     teams: Named | None = None,
     players: Named | None = None,
@@ -41,7 +39,6 @@ def assist_network(
         possession_events: `client.possessions`, or the table `possession_events`.
         ax: default: new axes.
         team: an id, a name, or a table of one team; required if the rows are of several teams.
-        team_id: the same.
         min_count: pairs with fewer assists are not drawn; the note gives their number.
         teams, players: names by id, or a roster; default: names in the body, or the ids.
         options: for matplotlib's `FancyArrowPatch`.
@@ -59,7 +56,7 @@ def assist_network(
     is_assist = np.array(columns.texts("possession_type")) == "AST"
     columns.only(is_assist).check_once("possession_events", ("team_id", "possession", "player_id", "timestamp"))
     labels = columns.team_names(teams)
-    columns = _select_team(columns, select_id("team", team, team_id), labels)
+    columns = _select_team(columns, team, labels)
     present = teams_of(columns.numbers("team_id"))
     if ax is None:
         ax = new_axes(6, 5.8)

@@ -156,7 +156,7 @@ def chosen_id(kind: str, option: One | None, present: Numbers, names: Names) -> 
     """Return the id of a team or player given by id, name or table; raises if it is not among them."""
     if option is None:
         return None
-    value: Any = one_id(f"{kind}_id", option)
+    value: Any = one_id(f"{kind}_id", option, argument=kind)
     ids = {int(key) for key in present[np.isfinite(present)]} | {key for key in names if key}
     listed_ids = ", ".join(f"{key} {names[key]}" if key in names else str(key) for key in sorted(ids))
     if isinstance(value, str) and value.strip().isdecimal() and int(value) in ids:
@@ -168,7 +168,7 @@ def chosen_id(kind: str, option: One | None, present: Numbers, names: Names) -> 
             return matches[0]
         if matches:
             people = ", ".join(f"{key} {names[key]}" for key in matches)
-            reason = f"matches {len(matches)} names, {people}: write {kind}_id=, or more of the name"
+            reason = f"matches {len(matches)} names, {people}: pass the id, or more of the name"
         elif not names:
             reason = f"matches no name: the rows have only ids; give {kind}s=, a roster or a mapping of names by id"
         else:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from .._answers import band_speeds
 from .._client import check_count
 from ._axes import draws, new_axes, nothing
-from ._data import Columns, Named, One, Rows, chosen_id, plain
+from ._data import Columns, Named, Names, One, Rows, chosen_id, plain
 from ._fit import fit
 from ._look import MAKE, OTHER
 
@@ -29,8 +29,9 @@ def loads(
     loads: Rows,
     ax: Axes | None = None,
     *,
-    team_id: One | None = None,
+    team: One | None = None,
     limit: int = 100,
+    teams: Named | None = None,
     players: Named | None = None,
     bands: Sequence[float] | None = None,
     **options: Any,
@@ -40,8 +41,9 @@ def loads(
     Parameters:
         loads: the table of `Tracking.loads`; several rows of a player are added up.
         ax: default: new axes.
-        team_id: only this team: an id, or a table of one, such as `client.find_team("mariners")`.
+        team: only this team: an id, a name, or a table of one, such as `client.find_team("mariners")`.
         limit: the number of players, those who ran most first; a note says how many there are.
+        teams: names by id, or a roster, for `team`; default: names in the rows.
         players: labels of players by id, or a roster; default: the id.
         bands: the four speeds in m/s that `Tracking.loads` had, for the legend; a table does not have them.
         options: for matplotlib's `barh`.
@@ -56,9 +58,9 @@ def loads(
     columns = Columns(loads, "tracking_loads", ["player_id", *BANDS])
     check_count("limit", limit)
     names = _band_names(bands)
-    if team_id is not None:
-        teams = columns.numbers("team_id")
-        columns = columns.only(teams == chosen_id("team", team_id, teams, {}))
+    if team is not None:
+        ids = columns.numbers("team_id")
+        columns = columns.only(ids == chosen_id("team", team, ids, columns.team_names(teams)))
     player = columns.numbers("player_id")
     is_known = np.isfinite(player)
     ids, places = np.unique(player[is_known], return_inverse=True)
@@ -137,7 +139,7 @@ def matchups(
     matchups: Rows,
     ax: Axes | None = None,
     *,
-    player_id: One | None = None,
+    player: One | None = None,
     limit: int = 15,
     players: Named | None = None,
     **options: Any,
@@ -149,7 +151,7 @@ def matchups(
     Parameters:
         matchups: the table of `Tracking.matchups`; pairs without a shot are left out.
         ax: default: new axes.
-        player_id: only pairs with this attacker or defender: an id, or a table of one.
+        player: only pairs with this attacker or defender: an id, a name, or a table of one.
         limit: the number of pairs, those with the most shots first.
         players: labels of players by id, or a roster; default: the id.
         options: for matplotlib's `errorbar`.
@@ -164,7 +166,8 @@ def matchups(
     required = ["offense_player_id", "defense_player_id", "shots", "makes", "low_90", "high_90"]
     columns = Columns(matchups, "tracking_matchups", required)
     check_count("limit", limit)
-    columns = _select_pairs(columns, player_id)
+    names = columns.player_names(players)
+    columns = _select_pairs(columns, player, names)
     attacker, defender, shots, makes, low, high = (columns.numbers(name) for name in required)
     order = np.argsort(-shots, kind="stable")[:limit][::-1]
     if ax is None:
@@ -172,7 +175,6 @@ def matchups(
     if not len(order):
         nothing(ax, "shots with a known defender")
         return ax
-    names = columns.player_names(players)
     for place, row in enumerate(order):
         share, is_few = makes[row] / shots[row], shots[row] < FEW_SHOTS
         look = {"fmt": "o", "color": OTHER if is_few else MAKE, "capsize": 3, "markersize": 5, **options}
@@ -191,11 +193,11 @@ def matchups(
     return fit(ax)
 
 
-def _select_pairs(columns: Columns, player_id: One | None) -> Columns:
+def _select_pairs(columns: Columns, player: One | None, names: Names) -> Columns:
     """Select the pairs with a shot, of a player or of all."""
     is_drawn = columns.numbers("shots") > 0
-    if player_id is not None:
+    if player is not None:
         attackers, defenders = columns.numbers("offense_player_id"), columns.numbers("defense_player_id")
-        player = chosen_id("player", player_id, np.concatenate([attackers, defenders]), {})
-        is_drawn &= (attackers == player) | (defenders == player)
+        player_id = chosen_id("player", player, np.concatenate([attackers, defenders]), names)
+        is_drawn &= (attackers == player_id) | (defenders == player_id)
     return columns.only(is_drawn)

@@ -88,8 +88,6 @@ def shot_chart(
     court: Rules | Court = "college",
     team: One | None = None,
     player: One | None = None,
-    team_id: One | None = None,
-    player_id: One | None = None,
     teams: Named | None = None,
     players: Named | None = None,
     color: Literal["make", "openness"] = "make",
@@ -111,7 +109,6 @@ def shot_chart(
         court: the court; see `court`.
         team, player: only the shots of this team or player: an id, a name by any of its words, or a table of one, such
             as `client.find_team("mariners")`.
-        team_id, player_id: the same.
         teams, players: names by id, or a roster; default: names in the body or in columns such as `team_name`, or the
             ids.
         color: "openness" colours the shots of `Tracking.defenders` by how open they were; "scatter" only.
@@ -127,7 +124,6 @@ def shot_chart(
     'Elkhorn Mariners'
     """
     _check_arguments(kind, color, cell, min_count, labels=labels)
-    team, player = select_id("team", team, team_id), select_id("player", player, player_id)
     if kind == "zones":
         return zones(shots, ax, court=court, team=team, player=player, teams=teams, players=players, **options)
     required = (*FRAME, "is_make", "points") if kind == "hexbin" else (*FRAME, "is_make")
@@ -162,13 +158,6 @@ def _check_arguments(kind: str, color: str, cell: float, min_count: int, *, labe
         raise ValueError(f'color is {color!r}; it must be "make", or "openness" with kind="scatter"')
     if labels and kind != "hexbin":
         raise ValueError('labels=True writes in hexagons: pass kind="hexbin"; kind="zones" always has labels')
-
-
-def select_id(kind: str, option: One | None, by_id: One | None) -> One | None:
-    """Return the id selected by `team=` or `team_id=`."""
-    if option is not None and by_id is not None:
-        raise TypeError(f"pass {kind}= or {kind}_id=, not both")
-    return by_id if option is None else option
 
 
 def _set_title(ax: Axes, shots: Shots, *notes: str) -> Axes:
@@ -356,8 +345,6 @@ def zones(
     advanced: bool = False,
     team: One | None = None,
     player: One | None = None,
-    team_id: One | None = None,
-    player_id: One | None = None,
     teams: Named | None = None,
     players: Named | None = None,
     **options: Any,
@@ -370,7 +357,7 @@ def zones(
     Parameters:
         shots: the table `shots`; required are `hoop_player_x`, `hoop_player_y`, `is_make`, `points`, `zone`.
         advanced: use `advanced_zone`.
-        ax, court, team, player, team_id, player_id, teams, players: as in `shot_chart`.
+        ax, court, team, player, teams, players: as in `shot_chart`.
         options: for matplotlib's `text`.
 
     Raises the errors of `shot_chart`.
@@ -379,7 +366,6 @@ def zones(
     'Elkhorn Mariners and Harrow Rangers'
     """
     column = "advanced_zone" if advanced else "zone"
-    team, player = select_id("team", team, team_id), select_id("player", player, player_id)
     selection = Shots(shots, court, (*FRAME, "is_make", "points", column), team, player, teams, players)
     ax = draw_court(ax, court)
     if not len(selection):
