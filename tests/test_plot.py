@@ -868,7 +868,7 @@ def at_step(step: int) -> list[tuple[float, float]]:
     [
         (None, 20),
         (START + timedelta(seconds=5), 10),
-        (START.timestamp() * 1000 + 5499, 10),
+        (int(START.timestamp() * 1000) + 5499, 10),
         ("2027-03-01T20:00:05+01:00", 10),
         (START + timedelta(seconds=11), 20),
     ],
@@ -922,8 +922,13 @@ def test_players_are_marked_by_the_given_names_else_by_their_ids() -> None:
 
 
 def test_a_moment_without_a_time_zone_and_a_trail_below_nothing_are_refused() -> None:
-    with pytest.raises(ValueError, match="has no time zone; write '2027-03-01T19:00:00\\+00:00' for UTC"):
-        tracking(some_locations(), new(), at="2027-03-01T19:00:00")
+    for at, problem in {
+        "2027-03-01T19:00:00": "write 2027-03-01T19:00:00Z for UTC",
+        START.timestamp(): "reads like seconds",
+        np.datetime64("2027-03-01T19:00"): "which has no time zone",
+    }.items():
+        with pytest.raises(ValueError, match=problem):
+            tracking(some_locations(), new(), at=at)
     with pytest.raises(ValueError, match="trail is -1; it must be 0 or more seconds"):
         tracking(some_locations(), new(), trail=-1)
 

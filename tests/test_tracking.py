@@ -50,6 +50,15 @@ def perfect() -> sideline.Tracking:
     return tracking(TrackedGame())
 
 
+@pytest.mark.parametrize("at", [-0.5, timedelta(seconds=-0.5)])
+def test_the_moment_of_a_defender_is_moved_by_a_duration(perfect: sideline.Tracking, at: float | timedelta) -> None:
+    game = TrackedGame()
+    for (t, slot), row in zip(game.shots_at, perfect.defenders(at=at).to_dicts(), strict=True):
+        name, distance = game.nearest(t - 0.5, slot)
+        assert (row["defender_id"], row["reason"]) == (name, None)
+        assert row["distance_m"] == pytest.approx(distance, abs=0.03)
+
+
 def test_a_complete_game_names_the_nearest_defender(perfect: sideline.Tracking) -> None:
     game = TrackedGame()
     rows = perfect.defenders().to_dicts()
@@ -369,6 +378,7 @@ def test_a_window_is_a_small_tracking(perfect: sideline.Tracking) -> None:
         (lambda source: source.shot_quality(by=()), "by is empty"),
         (lambda source: source.spacing(by="game"), "by is 'game'"),
         (lambda source: source.defenders(at="catch"), "at is 'catch'"),
+        (lambda source: source.defenders(at=timedelta(hours=1)), "less than an hour"),
         (lambda source: source.defenders(pa.table({"player_id": [1]})), "rows has no column occurred_at or t"),
         (lambda source: source.window({"t": START}, before=-1), "before is -1"),
         (lambda _: sideline.Tracking(pa.table({"t": [1]})), "locations has no column player_id and x and y"),

@@ -1,11 +1,11 @@
 """`sideline.Tracking`: answers from positions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal
 
-from .._client import Unpicklable, sport_of, table_from_arrow
+from .._client import Duration, Unpicklable, as_seconds, sport_of, table_from_arrow
 from .._core import CoreTracking, Payload, Table, _epoch_ms
 from .._rows import arrow_rows, did_you_mean, has_tables, is_number
 from ..batch import BaseBatch
@@ -126,13 +126,13 @@ class Tracking(Unpicklable):
         """
         return self._core.opponents(_rate(rate))
 
-    def defenders(self, rows: object = None, at: Literal["release"] | float = "release") -> Table:
+    def defenders(self, rows: object = None, at: "Literal['release'] | Duration" = "release") -> Table:
         """Return the two nearest opponents of each shooter at each shot: `tracking_defenders`.
 
         Parameters:
             rows: other rows with `player_id` and a time: `occurred_at`, `timestamp` or `start_timestamp` in the clock
                 of the events, or `t` in that of the positions; default: the shots. The result has a row for each.
-            at: "release" is the time of the row; a number moves it by so many seconds.
+            at: "release" is the time of the row; seconds or a `timedelta` move it, such as -1 to a second before.
 
         Raises `ValueError` for rows without a time or a player.
 
@@ -142,9 +142,9 @@ class Tracking(Unpicklable):
         >>> tracking.defenders().num_rows == shots.table().num_rows
         True
         """
-        shift = 0.0 if at == "release" else at
+        shift = 0.0 if at == "release" else as_seconds(at)
         if not (is_number(shift) and abs(shift) < 3600):
-            raise ValueError(f'at is {at!r}; it must be "release" or a number of seconds')
+            raise ValueError(f'at is {at!r}; it must be "release", or seconds or a timedelta of less than an hour')
         tables = None if rows is None else list(_streams("rows", rows, "shots"))
         return self._core.defenders(tables, float(shift))
 
@@ -244,7 +244,7 @@ class Tracking(Unpicklable):
         """
         return self._core.coverage()
 
-    def window(self, row: object, before: float | timedelta = 4, after: float | timedelta = 2) -> "Tracking":
+    def window(self, row: object, before: Duration = 4, after: Duration = 2) -> "Tracking":
         """Return the positions around a row, as a small `Tracking` for plots.
 
         Parameters:
@@ -370,8 +370,8 @@ def _columns(by: str | Sequence[str], allowed_columns: Sequence[str]) -> list[st
     return columns
 
 
-def _milliseconds(argument: str, duration: float | timedelta) -> int:
-    seconds = duration.total_seconds() if isinstance(duration, timedelta) else duration
+def _milliseconds(argument: str, duration: Duration) -> int:
+    seconds = as_seconds(duration)
     if not (is_number(seconds) and 0 <= seconds <= 86_400):
         raise ValueError(f"{argument} is {duration!r}; it must be 0 or more seconds, and at most a day")
     return round(seconds * 1000)

@@ -214,18 +214,6 @@ def _objects(_name: str, column: Any) -> npt.NDArray[np.object_]:
     return values
 
 
-def epoch_ms(time: datetime | str | float) -> float:
-    """Return a time in epoch milliseconds."""
-    if isinstance(time, (int, float)):
-        return float(time)
-    moment = datetime.fromisoformat(time) if isinstance(time, str) else time
-    if not isinstance(moment, datetime):
-        raise TypeError(f"at is a time with its zone or epoch milliseconds, not {type(moment).__name__}")
-    if moment.tzinfo is None:
-        raise ValueError(f"{time!r} has no time zone; write {moment.replace(tzinfo=UTC).isoformat()!r} for UTC")
-    return moment.timestamp() * 1000
-
-
 def moment_text(milliseconds: float, timespec: str = "seconds") -> str:
     """Format a time; `<out of range>` beyond the calendar."""
     try:

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from .._client import as_seconds
+from .._client import Duration, Time, as_seconds
+from .._core import _epoch_ms
 from .._rows import is_number
 from ..court import Court
 from ._axes import draws, nothing
 from ._court import Football, Rules, court as draw_court
-from ._data import Columns, Named, Names, Numbers, Rows, epoch_ms, moment_text, names_of, plain, team_label, teams_of
+from ._data import Columns, Named, Names, Numbers, Rows, moment_text, names_of, plain, team_label, teams_of
 from ._fit import fit
 from ._look import BALL, OTHER, team_colours, text_on
 
@@ -28,8 +28,8 @@ def tracking(
     ax: Axes | None = None,
     court: Rules | Court | Football = "college",
     *,
-    at: datetime | str | float | None = None,
-    trail: float | timedelta = 0.0,
+    at: Time | None = None,
+    trail: Duration = 0.0,
     teams: Named | None = None,
     players: Named | None = None,
     colors: Mapping[int, Any] | None = None,
@@ -44,7 +44,7 @@ def tracking(
         ax: default: new axes.
         court: the court, or "football" for a field; see `court`.
         at: the moment: an aware `datetime`, ISO 8601, or epoch milliseconds; default: the last of the table.
-        trail: seconds of the trail before the moment.
+        trail: seconds, or a `timedelta`, of the trail before the moment.
         teams: names of teams by id, or a roster.
         players: labels of players by id, such as a jersey number or a name; or a roster; default: the id.
         colors: colours of teams by id; default: those of sideline.
@@ -67,7 +67,7 @@ def tracking(
     if not has_position.any():
         nothing(ax, "positions")
         return ax
-    moment = float(t[has_position].max()) if at is None else epoch_ms(at)
+    moment = float(t[has_position].max()) if at is None else _epoch_ms("at", at)
     order = teams_of(team)
     fills = dict(zip(order, team_colours(order, colors), strict=True))
     names, labels = columns.team_names(teams), names_of(players, "player", "players")
