@@ -334,6 +334,8 @@ def test_a_journal_is_synced_as_configured(sync_every: float | None, journal: Pa
     with server([then_hold(numbered_events(3))]) as service, service.client() as client:
         with client.live_stats("g1", notices=False).record(journal, sync_every=sync_every) as stream:
             [next(stream) for _ in range(3)]
+        with pytest.raises(TypeError, match="sync_every is a number of seconds or a timedelta, not str"):
+            client.live_stats("g1").record(journal, sync_every="5")  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="sync_every"):
             client.live_stats("g1").record(journal, sync_every=-1.0)
     assert [item.id for item in replay_all(journal)] == list("012")

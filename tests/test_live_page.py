@@ -312,6 +312,12 @@ def test_a_journal_is_served_to_its_end(tmp_path: Path) -> None:
     with sideline.replay(tmp_path / "g.journal", speed=None).serve(score_now) as live_page:
         assert live_page.wait(60)
         assert live_page.wait(timedelta(seconds=60))
+        assert live_page.wait(timedelta.max)
+        for timeout, problem in ((float("nan"), "timeout is nan; it must be 0 or more"), (-1, "timeout is -1; it must be 0 or more")):
+            with pytest.raises(ValueError, match=problem):
+                live_page.wait(timeout)
+        with pytest.raises(TypeError, match="timeout is a number of seconds or a timedelta, not str"):
+            live_page.wait("60")  # type: ignore[arg-type]
         follower = Follower(live_page)
         _, state = follower.next()
         assert (score(state), state["state"], state["stale"]) == (5, "closed", False), "all that was recorded is shown"

@@ -212,6 +212,10 @@ def test_leaders_are_the_players_with_the_highest_values() -> None:
     assert sideline.LiveBoxScore().leaders("NO_CODE").num_rows == 0, "any code may still come"
     with pytest.raises(ValueError, match="count is 0; it must be a whole number of at least 1"):
         score.leaders("PTS", 0)
+    with pytest.raises(TypeError, match='stat is a code such as "PTS"'):
+        score.leaders(5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="count is a whole number; this one exceeds 64 bits"):
+        score.leaders("PTS", 2**70)
 
 
 def test_it_is_stale_while_a_gap_is_open() -> None:

@@ -467,9 +467,9 @@ impl CoreBoxScore {
         })
     }
 
-    fn leaders(&self, py: Python<'_>, code: &str, count: usize) -> PyResult<PyTable> {
+    fn leaders(&self, py: Python<'_>, stat: &str, count: usize) -> PyResult<PyTable> {
         errors::guard(py, || {
-            let batch = py.detach(|| self.lock().leaders(code, count)).map_err(|e| errors::raise(py, e))?;
+            let batch = py.detach(|| self.lock().leaders(stat, count)).map_err(|e| errors::raise(py, e))?;
             PyTable::new(py, "live_leaders".to_owned(), vec![batch])
         })
     }

@@ -152,7 +152,8 @@ class LiveBoxScore(Unpicklable):
         3
         """
         check_count("count", count)
-        leaders = self._core.leaders(stat, count)
+        with name_arguments(stat='a code such as "PTS"', count="a whole number"):
+            leaders = self._core.leaders(stat, count)
         if not leaders.num_rows and (table := self._core.table()).num_rows:
             codes = table.column_names[table.column_names.index("games_played") + 1 :]
             if stat not in codes:

@@ -16,7 +16,7 @@ from hmac import compare_digest
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
-from threading import Condition, Event, Thread
+from threading import TIMEOUT_MAX, Condition, Event, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs
@@ -197,7 +197,10 @@ class LivePage(Unpicklable):
         ...     page.wait(0.1)
         False
         """
-        has_ended = self._end_event.wait(as_seconds(timeout))
+        seconds = None if timeout is None else as_seconds(timeout, "timeout")
+        if seconds is not None and not seconds >= 0:
+            raise ValueError(f"timeout is {timeout!r}; it must be 0 or more")
+        has_ended = self._end_event.wait(None if seconds is None else min(seconds, TIMEOUT_MAX))
         if has_ended and self._game.error is not None:
             raise self._game.error
         return has_ended

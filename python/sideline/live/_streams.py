@@ -185,7 +185,7 @@ class LiveStream(Unpicklable, Generic[Item]):
         >>> [type(item).__name__ for item in sideline.replay("game.journal")]
         ['Connected']
         """
-        self._core.record(path, as_seconds(sync_every))
+        self._core.record(path, None if sync_every is None else as_seconds(sync_every, "sync_every"))
         return self
 
     def display(self, score: "LiveBoxScore | None" = None, *, every: Duration = 1.0) -> None:
