@@ -9,7 +9,8 @@ import re
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -320,6 +321,28 @@ def test_imperfect_sensors_are_options() -> None:
     assert 0.6 * len(exact) < len(lossy) < 0.8 * len(exact)
     assert 400 < sum(abs(row["x"] - other["x"]) for row, other in zip(exact, noisy, strict=True)) / len(exact) * 1.25 < 600
     assert len(with_bench) > 2 * len(exact)
+
+
+def test_who_is_substituted_walks_between_seat_and_court() -> None:
+    options: dict[str, Any] = {"seed": 5, "teams": 4, "games": 6, "now": "2027-03-01T12:00:00Z"}
+    with sideline.Simulator(**options, location_rate=25, bench_tags=True) as service, service.client() as client:
+        session = client.game(service.games[0]["event_id"]).table("sessions").to_dicts()[0]
+        start, end = session["started_at"], session["started_at"] + timedelta(minutes=12)
+        rows = client.locations(session["session_id"], start, end).table().to_dicts()
+        possessions = [row for row in client.possessions(session["session_id"]).table().to_dicts() if row["end_timestamp"] < end]
+    places: dict[int, dict[datetime, tuple[float, float]]] = defaultdict(dict)
+    for row in rows:
+        if row["type"] == "PLAYER":
+            places[row["player_id"]][row["t"]] = row["x"], row["y"]
+    for player_id, at in places.items():
+        fastest = max(math.dist(at[before], at[after]) / 40 for before, after in pairwise(sorted(at)))
+        assert fastest <= 9, (player_id, fastest)
+    seats = 0
+    for row in possessions:
+        middle = row["start_timestamp"] + (row["end_timestamp"] - row["start_timestamp"]) / 2
+        t = start + (middle - start) // timedelta(milliseconds=40) * timedelta(milliseconds=40)
+        seats += sum(places[player_id][t][0] > 8000 for player_id in places.keys() - {*row["player_ids"], *row["opposing_player_ids"]})
+    assert seats >= 0.97 * len(possessions) * (len(places) - 10)
 
 
 def test_the_service_runs_as_long_as_one_of_its_clients() -> None:

@@ -2,7 +2,7 @@
 
 use super::clocks;
 use super::game_log::{Act, GamePeriod, GamePossession, Side};
-use super::motion::{self, Motion};
+use super::motion::Motion;
 use super::path::Point;
 use super::rng::{Rng, mix};
 use crate::model::locations::{Location, LocationBatch};
@@ -11,6 +11,8 @@ use crate::model::team::Team;
 /// Milliseconds between time steps, as in the vendor's sample.
 pub(super) const SAMPLE_MS: i64 = 500;
 const FIRST_BALL: usize = 900_001;
+/// Milliseconds in which who plays no more is on the way to the seat, and who plays soon on the way from it.
+const CHANGE_MS: f64 = 2000.0;
 /// The height at which tags are worn, in mm.
 const TAG_HEIGHT: f64 = 1060.0;
 
@@ -110,6 +112,20 @@ impl<'a> Tracker<'a> {
         (0..self.sides[side].members.len()).filter(move |member| has_bench && !on_court.contains(member))
     }
 
+    /// Whether a member may be beside the court, from 0 (the player plays) to 1.
+    fn share_beside(&self, side: usize, member: usize, t: i64) -> f64 {
+        if !self.sensors.bench {
+            return 0.0;
+        }
+        let all = &self.period.possessions;
+        let (past, coming) = all.split_at(all.partition_point(|possession| possession.started_at <= t));
+        let plays = |possession: &&GamePossession| possession.on_court[side].contains(&member);
+        let since = past.last().filter(plays).map(|last| t - last.ended_at);
+        let until = coming.first().filter(plays).map(|next| next.started_at - t);
+        let wait = since.into_iter().chain(until).min();
+        wait.map_or(1.0, |wait| (wait as f64 / CHANGE_MS).clamp(0.0, 1.0))
+    }
+
     fn batch(&self, t: i64) -> Option<LocationBatch> {
         let (possession, live) = self.possession(t)?;
         let (clock, shot_clock) = clock(possession, live, t);
@@ -135,9 +151,7 @@ impl<'a> Tracker<'a> {
             let on_court = possession.on_court[side];
             for member in on_court.into_iter().chain(self.substitutes(side, on_court)) {
                 let player = &self.sides[side].members[member].player;
-                let is_on = on_court.contains(&member);
-                let place =
-                    |t: i64| if is_on { self.motion.player(side, member, t) } else { motion::seat(side, member) };
+                let place = |t: i64| self.motion.beside(side, member, t, self.share_beside(side, member, t));
                 let height = TAG_HEIGHT + (mix(player.id as u64) % 140) as f64;
                 locations.push(Location {
                     tid: Some(self.teams[side].id),

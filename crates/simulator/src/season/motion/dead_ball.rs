@@ -34,7 +34,9 @@ impl Plan<'_> {
                     self.key(side, new, Key { at: start, place, dwell: 0.0, pace: 4.0 });
                 }
                 self.key(side, old, Key { at: end + 1.0, place: None, dwell: 0.0, pace: 3.0 });
-                self.key(side, old, Key { at: end + 11_000.0, place: Some(bench(side, old)), dwell: 1.0, pace: 2.0 });
+                // Off before play resumes, if there is time.
+                let is_off_at = start.clamp(end + 4000.0, end + 11_000.0);
+                self.key(side, old, Key { at: is_off_at, place: Some(bench(side, old)), dwell: 1.0, pace: 2.0 });
             }
         }
     }

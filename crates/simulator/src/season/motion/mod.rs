@@ -45,12 +45,12 @@ pub(super) struct Motion {
     ball: Vec<BallKey>,
 }
 
-/// Where the members who are not on court sit: beside the side line, at their half.
-pub(super) fn seat(side: usize, member: usize) -> Point {
-    Point { x: court::HALF_WIDTH as f64 + 800.0, ..bench(side, member) }
-}
+/// Millimetres from where a member comes onto the court, within which the player walks aside to the seat.
+const TO_SEAT: f64 = 2500.0;
+/// Millimetres from there to the seat, which is beside the side line.
+const BESIDE: f64 = 860.0;
 
-/// Where they come onto the court, and leave it.
+/// Where members come onto the court, and leave it: beside their seat, at their half.
 fn bench(side: usize, member: usize) -> Point {
     let half = if side == 0 { 1.0 } else { -1.0 };
     Point { x: court::HALF_WIDTH as f64 - 60.0, y: half * (2600.0 + 620.0 * member as f64) }
@@ -98,6 +98,13 @@ impl Motion {
 
     pub(super) fn player(&self, side: usize, member: usize, t: i64) -> Point {
         self.paths[side][member].at(t as f64)
+    }
+
+    /// Where a member is who may be beside the court: `share` is 1 for who may sit, and 0 for who plays.
+    pub(super) fn beside(&self, side: usize, member: usize, t: i64, share: f64) -> Point {
+        let way = self.player(side, member, t);
+        let near = (1.0 - way.distance(bench(side, member)) / TO_SEAT).max(0.0);
+        Point { x: way.x + BESIDE * near * share, ..way }
     }
 
     /// Where the ball is, and how high.
