@@ -224,9 +224,14 @@ def test_a_fault_of_its_own_service_requested_while_it_runs(request):
     assert len(service.teams) == 4
     service.faults.add("*/shot", status=500)
 
+def test_a_fault_that_no_stream_meets(sideline_simulator, sideline_client):
+    sideline_simulator.streams.stall("*/event-streams", after=3, seconds=5)
+    sideline_client.teams()
+
 @pytest.mark.sideline(strict=False)
 def test_one_that_may(sideline_simulator):
     sideline_simulator.faults.add("*/shot", status=500)
+    sideline_simulator.streams.slow(100, "*/event-streams")
 
 def test_a_fault_that_fires(sideline_simulator, sideline_client):
     sideline_simulator.faults.add("*/teams", delay=0.001)
@@ -241,10 +246,11 @@ def test_its_own_failure_comes_first(sideline_simulator):
 
 
 def test_a_fault_that_no_request_met_fails_its_test_unless_it_says_otherwise(project: Project) -> None:
-    text = project.pytest(STRICT, passed=2, failed=5)
+    text = project.pytest(STRICT, passed=2, failed=6)
     # Under CI, pytest's summary repeats each message in full.
     reports = text.partition("short test summary")[0]
     assert reports.count("no request met faults.add('*/shot', status=500); correct its path") == 4
+    assert reports.count("no request met streams.stall('*/event-streams', after=3, seconds=5); correct its path") == 1
     assert "1 == 2" in text
 
 

@@ -65,12 +65,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> "Generator[None, Any, Any]":
-    """Fail a test that added a fault which no request met: its path may be misspelt."""
+    """Fail a test that added a fault which no request or stream met: its path may be misspelt."""
     result = yield
-    unused = [fault for service in _services(item) for fault in service.faults.unused]
+    unused = [f"faults.{fault}" for service in _services(item) for fault in service.faults.unused]
+    unused += [f"streams.{fault}" for service in _services(item) for fault in service.streams.unused]
     if unused and _options(item).get("strict", True):
         pytest.fail(
-            f"no request met {', '.join(f'faults.{fault}' for fault in unused)}; correct its path, or mark the test "
+            f"no request met {', '.join(unused)}; correct its path, or mark the test "
             "with @pytest.mark.sideline(strict=False)",
             pytrace=False,
         )

@@ -151,10 +151,8 @@ class Faults:
     def _add(self, options: dict[str, object]) -> None:
         seconds: dict[str, object] = {name: as_seconds(cast("Duration", options[name])) for name in _DURATIONS}
         self._core.add_fault(options | seconds)
-        defaults = Faults.add.__kwdefaults__ or {}
-        (_, path), *others = options.items()
-        options_text = "".join(f", {name}={reprlib.repr(value)}" for name, value in others if value != defaults[name])
-        self._calls.append(f"add({path!r}{options_text})")
+        path = options.pop("path")
+        self._calls.append(_call_text("add", [repr(path)], options, Faults.add.__kwdefaults__))
 
     @property
     def unused(self) -> list[str]:
@@ -173,6 +171,14 @@ class Faults:
         self._calls.clear()
 
 
+def _call_text(
+    name: str, arguments: list[str], options: Mapping[str, object], defaults: Mapping[str, object] | None
+) -> str:
+    """Return the text of a call, without the options that have their defaults."""
+    others = (f"{key}={reprlib.repr(value)}" for key, value in options.items() if value != (defaults or {})[key])
+    return f"{name}({', '.join([*arguments, *others])})"
+
+
 class StreamFaults:
     """Faults that the simulator injects into open streams, and the streams' behaviour.
 
@@ -182,6 +188,7 @@ class StreamFaults:
 
     def __init__(self, core: CoreSimulator) -> None:
         self._core = core
+        self._calls: list[str] = []
 
     @property
     def heartbeat(self) -> float:
@@ -215,6 +222,8 @@ class StreamFaults:
         >>> service.streams.stall(after=3, heartbeats=True, times=1)
         """
         self._core.add_stall(path, after=after, times=times, seconds=as_seconds(seconds), heartbeats=heartbeats)
+        options = {"after": after, "seconds": seconds, "heartbeats": heartbeats, "times": times}
+        self._calls.append(_call_text("stall", [repr(path)], options, StreamFaults.stall.__kwdefaults__))
 
     def insert(self, data: bytes, path: str = "*", *, after: int = 0, times: int | None = None) -> None:
         """Send these bytes between two events, without framing.
@@ -222,6 +231,8 @@ class StreamFaults:
         >>> service.streams.insert(bytes([0xFF, 0xFE]), times=1)
         """
         self._core.add_bytes(path, after=after, times=times, data=data)
+        arguments, options = [reprlib.repr(data), repr(path)], {"after": after, "times": times}
+        self._calls.append(_call_text("insert", arguments, options, StreamFaults.insert.__kwdefaults__))
 
     def slow(self, bytes_per_second: int, path: str = "*", *, times: int | None = None) -> None:
         """Limit the bytes per second.
@@ -229,6 +240,19 @@ class StreamFaults:
         >>> service.streams.slow(10_000, times=1)
         """
         self._core.add_slowness(path, times=times, bytes_per_second=bytes_per_second)
+        arguments = [repr(bytes_per_second), repr(path)]
+        self._calls.append(_call_text("slow", arguments, {"times": times}, StreamFaults.slow.__kwdefaults__))
+
+    @property
+    def unused(self) -> list[str]:
+        """The faults that no stream met, as they were added: the path may be misspelt.
+
+        >>> service.streams.clear()
+        >>> service.streams.stall("*/event-streams", after=3)
+        >>> service.streams.unused
+        ["stall('*/event-streams', after=3)"]
+        """
+        return [self._calls[place] for place in self._core.unused_stream_faults()]
 
     def cut(self, *, reset: bool = False) -> None:
         """End the connections of all open streams, with a close or a reset.
@@ -243,6 +267,7 @@ class StreamFaults:
         >>> service.streams.clear()
         """
         self._core.clear_stream_faults()
+        self._calls.clear()
 
 
 class Credentials:

@@ -209,6 +209,11 @@ impl CoreSimulator {
         self.add_stream_fault(py, path, 0, times, StreamFaultKind::Slow { bytes_per_second })
     }
 
+    /// Return the positions of the faults that no stream met.
+    fn unused_stream_faults(&self) -> Vec<usize> {
+        self.inner.streams().unused()
+    }
+
     fn clear_stream_faults(&self) {
         self.inner.streams().clear();
     }

@@ -100,6 +100,11 @@ impl Streams {
     pub fn clear(&self) {
         lock(&self.0.settings).faults.clear();
     }
+    /// The positions of the faults that no stream met, in the order added.
+    pub fn unused(&self) -> Vec<usize> {
+        let faults = &lock(&self.0.settings).faults;
+        faults.iter().enumerate().filter(|(_, (_, uses))| *uses == 0).map(|(place, _)| place).collect()
+    }
     /// Ends the connections of all open streams, by FIN or RST.
     pub fn cut(&self, reset: bool) {
         self.0.cuts.send_replace(reset);
