@@ -8,7 +8,7 @@ import math
 import re
 import weakref
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -307,6 +307,20 @@ def test_a_number_of_the_wrong_size_or_type_is_named(name: str) -> None:
 def test_an_option_out_of_its_range_is_refused_with_the_range(option: dict[str, Any], error_text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(error_text)}"):
         sideline.Simulator(games=2, **option)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda service, game: service.play(game, "60"), "speed is a number such as 60.0, or None"),
+        (lambda service, game: service.correct(game, "7", "AST", 1), "player_id is a whole number"),
+        (lambda service, game: service.correct(game, 7, 3, 1), 'stat is a code such as "AST"'),
+        (lambda service, game: service.correct(game, 7, "AST", 0.5), "delta is a whole number"),
+    ],
+)
+def test_an_argument_of_another_type_is_named(call: Callable[[sideline.Simulator, str], None], message: str, service: sideline.Simulator) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
+        call(service, service.games[-1]["event_id"])
 
 
 def test_imperfect_sensors_are_options() -> None:

@@ -508,7 +508,8 @@ class Simulator(Unpicklable):
         >>> with sideline.Simulator(seed=7, teams=4, games=8) as small:
         ...     small.play(small.games[-1]["event_id"], speed=600)
         """
-        self._core.play(game_id, speed)
+        with name_arguments(speed="a number such as 60.0, or None for as fast as its streams are read"):
+            self._core.play(game_id, speed)
 
     def correct(self, game_id: str, player_id: int, stat: str, delta: int) -> None:
         """Correct a player's stat of a finished game: in streams, stats, details and the score.
@@ -523,7 +524,8 @@ class Simulator(Unpicklable):
         ...     lines = asks.team_game_stats(team, game_id=game).table("box_score").to_dicts()
         ...     small.correct(game, lines[-1]["player_id"], "AST", +1)
         """
-        self._core.correct(game_id, player_id, stat, delta)
+        with name_arguments(player_id="a whole number", stat='a code such as "AST"', delta="a whole number"):
+            self._core.correct(game_id, player_id, stat, delta)
 
     def revoke_tokens(self, token: str | None = None) -> None:
         """Revoke a token of the websocket, or all tokens: their connections close, and new ones are refused.
