@@ -104,6 +104,9 @@ def test_videos_are_dicts_frames_or_tables() -> None:
         sideline.clips(shots(10).drop("occurred_at"), [])
     with pytest.raises(ValueError, match="at least 0 seconds"):
         sideline.clips(shots(10), [], before=-1)
+    for name in ("before", "after", "offset"):
+        with pytest.raises(TypeError, match=f"{name} is a number of seconds or a timedelta, not str"):
+            sideline.clips(shots(10), [], **{name: "5"})
 
 
 @needs("polars")

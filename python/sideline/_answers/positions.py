@@ -54,7 +54,7 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
     >>> sideline.moments(shot, near)["t_offset_s"].is_between(-3, 3).all()
     True
     """
-    before, after = as_seconds(before), as_seconds(after)
+    before, after = as_seconds(before, "before"), as_seconds(after, "after")
     if not (0 <= before < inf and 0 <= after < inf):
         raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
     windows = _windows(rows, before, after, normalize=normalize)

@@ -194,7 +194,8 @@ def clips(
     >>> sideline.clips(client.shots(session_id), []).to_dicts()[0]["reason"]
     'no video'
     """
-    before, after, offset = as_seconds(before), as_seconds(after), as_seconds(offset)
+    before, after = as_seconds(before, "before"), as_seconds(after, "after")
+    offset = as_seconds(offset, "offset")
     if not (before >= 0 and after >= 0):
         raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
     if offset != offset:
