@@ -126,8 +126,9 @@ def test_simulate_prints_what_to_export_and_ends_at_ctrl_c() -> None:
         assert (running.returncode, out, errors) == (0, "", "")
 
 
-def test_simulate_plays_the_next_game_for_a_live_stream() -> None:
-    command = [*COMMAND, "simulate", "--seed", "7", "--teams", "4", "--games", "8", "--play", "--speed", "600"]
+@pytest.mark.parametrize("clock", [[], ["--now", "2027-03-01T12:00:00Z"], ["--now", "2031-03-01T12:00:00Z"]], ids=["real", "frozen", "far"])
+def test_simulate_plays_the_next_game_for_a_live_stream(clock: list[str]) -> None:
+    command = [*COMMAND, "simulate", "--seed", "7", "--teams", "4", "--games", "8", *clock, "--play", "--speed", "600"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout
         assert running.stderr
@@ -145,6 +146,18 @@ def test_simulate_plays_the_next_game_for_a_live_stream() -> None:
         running.send_signal(signal.SIGINT)
         running.communicate(timeout=10)
     assert sources <= {"marker", "shots", "stats", "details", "clock", "possessions"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--games", "0", "--play"], "the season has no game to play"),
+        (["--speed", "60"], "--speed needs --play"),
+    ],
+)
+def test_simulate_refuses_what_it_cannot_play(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status_of("simulate", *arguments) == 2
+    assert problem in capsys.readouterr().err
 
 
 def test_help_says_what_each_command_does_what_each_option_means_and_where_credentials_come_from(capsys: pytest.CaptureFixture[str]) -> None:

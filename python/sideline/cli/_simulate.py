@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from .._core import _epoch_ms
 from ._exits import Exit
 from ._output import print_json
 from ._parser import Commands, add_command, add_json, number, port, print_line
@@ -45,7 +46,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--play", action="store_true", help="play the next game at once, for `sideline live`")
     parser.add_argument(
-        "--speed", type=float, default=1.0, metavar="FACTOR", help="how fast --play plays (default: 1, in real time)"
+        "--speed", type=float, metavar="FACTOR", help="with --play: how fast it plays (default: 1, in real time)"
     )
     add_json(parser, "print the variables as one line of JSON")
 
@@ -54,6 +55,8 @@ def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     from ..simulator import Simulator
 
+    if args.speed is not None and not args.play:
+        args.parser.error("--speed needs --play")
     if args.capture is not None:
         if args.play:
             raise ValueError("--play plays a game of a season; the streams of a capture run by themselves")
@@ -77,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
             for name, value in service.environ.items():
                 print(f"export {name}={value}")
         if args.play:
-            _play_next(service, args.speed)
+            now = time.time() * 1000 if args.now is None else _epoch_ms("now", args.now)
+            _play_next(service, now, 1.0 if args.speed is None else args.speed)
         # A reader of a pipe waits for these lines.
         sys.stdout.flush()
         # In short steps: a signal that comes just before a sleep does not interrupt it.
@@ -86,9 +90,10 @@ def run(args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-def _play_next(service: "Simulator", speed: float) -> None:
+def _play_next(service: "Simulator", now: float, speed: float) -> None:
     """Play the game that is the next to begin, and say how to see it; the line is a comment of a shell."""
-    now = time.time() * 1000
+    if not service.games:
+        raise ValueError("the season has no game to play: leave --games out, or give at least 1")
     upcoming_games = [game for game in service.games if game["tipoff_at"] > now]
     game = min(upcoming_games, key=lambda game: game["tipoff_at"], default=service.games[-1])
     service.play(game["event_id"], speed)
