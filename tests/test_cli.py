@@ -97,6 +97,7 @@ def test_the_demo_prints_its_tables_and_writes_them(tmp_path: Path, capsys: pyte
     for name in pictures:
         assert (tmp_path / "out" / name).stat().st_size > 20_000
         assert str(tmp_path / "out" / name) in text.rpartition("Open first:")[2]
+    assert 'Simulator(seed=3, now="2027-03-01T12:00:00Z")' in text, "what to try next is of the same season"
     for name, table in written.items():
         assert table.num_rows > 0
         assert f"\n{name}: {table.num_rows} rows" in text

@@ -79,7 +79,7 @@ def demo(seed: int, out: Path) -> None:
     show(tables)
     for name, parts in tables.items():
         parquet.write_table(concatenate(parts), out / f"{name}.parquet")
-    summarize(tables, pictures, out)
+    summarize(tables, pictures, out, seed)
 
 
 def draw(tracking: Any, box_scores: Sequence[Table], out: Path) -> dict[str, str]:
@@ -123,14 +123,14 @@ def show(tables: Mapping[str, Sequence[Table]]) -> None:
         print(align(parts[0], SHOWN_COLUMNS[name]))
 
 
-def summarize(tables: Mapping[str, Sequence[Table]], pictures: Mapping[str, str], out: Path) -> None:
+def summarize(tables: Mapping[str, Sequence[Table]], pictures: Mapping[str, str], out: Path, seed: int) -> None:
     print("\nWritten:")
     for name, parts in tables.items():
         print(f"  {out / name}.parquet  {sum(map(len, parts))} rows")
     print(
         "\nNext, in Python:\n"
         "  import sideline\n"
-        "  service = sideline.Simulator(seed=7); client = service.client()\n"
+        f'  service = sideline.Simulator(seed={seed}, now="{NOW}"); client = service.client()\n'
         "  client.teams().table().to_dicts()[:2]\n"
         f'  sideline.SCHEMAS["shots"]      # every column, with its unit and meaning\n'
         f'  import pyarrow.parquet; pyarrow.parquet.read_table("{out / "shots.parquet"}")'
