@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -184,6 +186,32 @@ def test_lengths() -> None:
     assert court.convert(581.7, "cm", "cm") == 581.7
     for unit, other in itertools.product(("mm", "cm", "m", "in", "ft"), repeat=2):
         assert court.convert(court.convert(Fraction(22, 7), unit, other), other, unit) == Fraction(22, 7)
+
+
+def test_a_missing_number_is_missing_alone_and_in_a_list() -> None:
+    up = Frame("centre", "up", "m")
+    assert court.convert(None, "m", "ft") is None
+    assert court.transform(None, 2.0, HOOP, Frame("hoop", "up")) == (None, None)
+    for hoop in ((None, 12_725), (0, None)):
+        assert court.transform(1, 2, COURT, HOOP, hoop=hoop) == (None, None)
+    assert all(map(math.isnan, court.transform(1.0, 2.0, COURT, up, hoop=(0.0, math.nan))))
+    assert all(map(math.isnan, court.transform(1.0, 2.0, COURT, HOOP, hoop=(0.0, math.nan))))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: court.convert("1", "m", "ft"), "a coordinate is a number, or a list, array or column of numbers, not str"),
+        (lambda: court.transform("1", 2, HOOP, Frame("hoop", "up")), "a coordinate is a number, .* not str"),
+        (lambda: court.transform(0, 0, "court", HOOP), "source is a frame, such as court.HOOP, not str"),
+        (lambda: court.transform(0, 0, COURT, HOOP, hoop=5), r"hoop is a pair, \(hoop_x, hoop_y\), not 5"),
+        (lambda: court.transform([1, 2], np.array([3, 4]), HOOP, Frame("hoop", "up")), "a list and a ndarray are mixed"),
+        (lambda: court.transform(np.ones(2), np.ones(2), COURT, HOOP, hoop=([0, 0], [1, 2])), "a list and a ndarray are mixed"),
+    ],
+)
+def test_what_is_no_coordinate_is_refused(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call()
 
 
 def test_an_impossible_transformation_is_refused() -> None:

@@ -21,7 +21,7 @@ Distances (`distance_cm`, `shot_distance_cm`, DIST) are centimetres, not millime
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import isnan, sqrt
 from numbers import Number, Real
 from typing import Any, Literal, TypeAlias
 
@@ -47,7 +47,7 @@ Unit: TypeAlias = Literal["mm", "cm", "m", "in", "ft"]
 Attacking: TypeAlias = Literal["up", "down", "left", "right"]
 
 Values: TypeAlias = Any
-"""A number, a list or tuple of numbers (with `None` for missing ones), a NumPy array, a polars expression or Series, a
+"""A number, `None` for a missing one, a list or tuple of these, a NumPy array, a polars expression or Series, a
 pandas Series, or anything else with arithmetic. For a list the result is a list; integers of NumPy, polars and pandas
 become floats of 64 bits."""
 
@@ -110,7 +110,7 @@ def transform(
 
     Transforms are exact: there and back gives the same value, and whole millimetres stay whole. Only a float that was
     divided into another unit, or a fraction that was moved to another origin, is rounded, by less than 1e-10 mm. Raises
-    `ValueError` if the hoop is required but missing, or at y 0.
+    `ValueError` if the hoop is required but missing, or at y 0, and `TypeError` for what has no arithmetic.
 
     >>> shots = client.shots(session_id).to_polars()
     >>> import polars as pl
@@ -120,11 +120,15 @@ def transform(
     >>> shots.select(x=x, y=y).select(pl.col("x").mean() > 5, pl.col("y").abs().max() < 7.62).row(0)
     (True, True)
     """
-    hoop_x, hoop_y = (None, None) if hoop is None else hoop
-    values = (x, y, hoop_x, hoop_y)
+    for name, frame in (("source", source), ("target", target)):
+        if not isinstance(frame, Frame):
+            raise TypeError(f"{name} is a frame, such as court.HOOP, not {type(frame).__name__}")
+    if hoop is not None and not (isinstance(hoop, list | tuple) and len(hoop) == 2):
+        raise TypeError(f"hoop is a pair, (hoop_x, hoop_y), not {hoop!r}")
+    values = (x, y, *(hoop or ()))
     if any(isinstance(value, list | tuple) for value in values):
         return _map_points(values, source, target)
-    return _point(x, y, source, target, hoop_x, hoop_y)
+    return _point(values, source, target)
 
 
 def convert(value: Values, source: Unit, target: Unit) -> Values:
@@ -136,7 +140,7 @@ def convert(value: Values, source: Unit, target: Unit) -> Values:
     if isinstance(value, list | tuple):
         return [None if number is None else convert(number, source, target) for number in value]
     (above, below), (other_above, other_below) = _unit(source), _unit(target)
-    if source == target:
+    if source == target or value is None:
         return value
     value = _without_overflow(value)
     multiplier, divisor = above * other_below, below * other_above
@@ -147,15 +151,24 @@ def convert(value: Values, source: Unit, target: Unit) -> Values:
 
 def _without_overflow(value: Values) -> Values:
     """Return integers of a fixed size as floats of 64 bits; floats keep their size, and numbers of Python are exact."""
-    is_exact = value is None or (isinstance(value, Number) and not hasattr(value, "dtype"))
-    return value if is_exact else value * 1.0
+    if isinstance(value, Number) and not hasattr(value, "dtype"):
+        return value
+    try:
+        return value * 1.0
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(f"a coordinate is a number, or a list, array or column of numbers, not {kind}") from None
 
 
-def _point(x: Values, y: Values, source: Frame, target: Frame, hoop_x: Values, hoop_y: Values) -> tuple[Values, Values]:
+def _point(values: Sequence[Values], source: Frame, target: Frame) -> tuple[Values, Values]:
+    """Transform a point, or several in arrays: x, y, and the hoop if there is one."""
+    if any(value is None for value in values):
+        return None, None
+    x, y, *hoop = map(_without_overflow, values)
     moves_origin, turns = source.origin != target.origin, (source.attacking is None) != (target.attacking is None)
-    if (moves_origin or turns) and (hoop_x is None or hoop_y is None):
+    if (moves_origin or turns) and not hoop:
         raise ValueError("the attacked hoop is required: pass hoop=(hoop_x, hoop_y), as the service sends them")
-    x, y, hoop_x, hoop_y = (_without_overflow(value) for value in (x, y, hoop_x, hoop_y))
+    hoop_x, hoop_y = hoop or (None, None)
     if not moves_origin and not turns and source.attacking == target.attacking:
         return convert(x, source.unit, target.unit), convert(y, source.unit, target.unit)
     if not moves_origin:
@@ -189,6 +202,8 @@ def _side(hoop_y: Values) -> Values:
         hoop_y = float(hoop_y)
         if not hoop_y:
             raise ValueError("a hoop at y 0 is on neither half of the court")
+        if isnan(hoop_y):
+            return hoop_y
         return 1 if hoop_y > 0 else -1
     return hoop_y / abs(hoop_y)
 
@@ -198,12 +213,12 @@ def _map_points(values: Sequence[Values], source: Frame, target: Frame) -> tuple
     if len(lengths) > 1:
         counts = ", ".join(map(str, sorted(lengths)))
         raise ValueError(f"the lists have {counts} numbers: pass one for each point")
+    for value in values:
+        if not (value is None or isinstance(value, list | tuple | Number)):
+            raise TypeError(f"a list and a {type(value).__name__} are mixed: pass lists alone, or neither")
     count = lengths.pop()
     rows = zip(*(value if isinstance(value, list | tuple) else [value] * count for value in values), strict=True)
-    needs = 4 if values[2] is not None else 2
-    points = [
-        (None, None) if None in row[:needs] else _point(row[0], row[1], source, target, row[2], row[3]) for row in rows
-    ]
+    points = [_point(row, source, target) for row in rows]
     return [x for x, _ in points], [y for _, y in points]
 
 
