@@ -154,11 +154,18 @@ def test_simulate_plays_the_next_game_for_a_live_stream(clock: list[str]) -> Non
     [
         (["--games", "0", "--play"], "the season has no game to play"),
         (["--speed", "60"], "--speed needs --play"),
+        (["--from", "capture", "--seed", "5"], "--seed is of a season, and --from serves a capture"),
+        (["--from", "capture", "--location-rate", "10"], "--location-rate is of a season, and --from serves a capture"),
     ],
 )
 def test_simulate_refuses_what_it_cannot_play(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert status_of("simulate", *arguments) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_a_replay_has_one_pace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status_of("replay", "game.journal", "--fast", "--speed", "60") == 2
+    assert "not allowed with argument --fast" in capsys.readouterr().err
 
 
 def test_help_says_what_each_command_does_what_each_option_means_and_where_credentials_come_from(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,9 @@ def add(commands: Commands) -> None:
         "end, 1 not a journal.",
     )
     parser.add_argument("path", type=Path, metavar="PATH", help="the journal")
-    parser.add_argument("--speed", type=float, default=1.0, help="how fast: 60 plays a minute per second (default: 1)")
+    pace = parser.add_mutually_exclusive_group()
+    pace.add_argument("--speed", type=float, default=1.0, help="how fast: 60 plays a minute per second (default: 1)")
+    pace.add_argument("--fast", action="store_true", help="print without waiting")
     parser.add_argument(
         "--max-pause",
         type=float,
@@ -30,7 +32,6 @@ def add(commands: Commands) -> None:
         metavar="S",
         help="at most this many seconds between two recordings (default: 1)",
     )
-    parser.add_argument("--fast", action="store_true", help="print without waiting")
     add_json(parser, "print each item as a line of JSON")
 
 

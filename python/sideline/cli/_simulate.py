@@ -57,6 +57,9 @@ def run(args: argparse.Namespace) -> int:
 
     if args.speed is not None and not args.play:
         args.parser.error("--speed needs --play")
+    for option in ("seed", "sport", "teams", "games", "now", "location_rate"):
+        if args.capture is not None and getattr(args, option) != args.parser.get_default(option):
+            args.parser.error(f"--{option.replace('_', '-')} is of a season, and --from serves a capture")
     if args.capture is not None:
         if args.play:
             raise ValueError("--play plays a game of a season; the streams of a capture run by themselves")
