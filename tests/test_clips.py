@@ -73,6 +73,10 @@ def test_nan_in_a_video_is_a_missing_value(name: str) -> None:
 def test_a_video_without_an_address_or_a_time_shows_nothing() -> None:
     for nowhere in (video(hlsFile=""), video(hlsFile=float("nan")), video(hlsVideoStartTimestamp=float("nan"))):
         assert spans(sideline.clips(shots(10), [nowhere])) == [(None, None, "no video")]
+    # Nothing happened in 1970: 0 is no time, and seconds are no milliseconds.
+    for start in (0, BEGAN.timestamp(), "0", float("inf")):
+        nowhere = video(hlsVideoStartTimestamp=start, hlsDuration=None)
+        assert spans(sideline.clips(shots(10), [nowhere])) == [(None, None, "no video")]
 
 
 def test_an_unknown_result_is_not_labelled_as_a_miss() -> None:

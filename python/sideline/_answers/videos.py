@@ -26,6 +26,9 @@ _ADDRESS = re.compile(r"https?://[^\s|]+", re.IGNORECASE)
 _CONTROL = re.compile(r"[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not allow, or that a playlist reads as the end of a line."""
 
+_FIRST_START, _LAST_START = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (1990, 2101))
+"""Seconds of the first and the last start of a video; another number is no time."""
+
 _NUMBERS = ("hls_video_delay_ms", "hls_start_offset", "hls_duration")
 
 _PLAYERS = ("player_id", "player_ids", "ball_handler_player_id", "screener_player_ids")
@@ -288,8 +291,10 @@ def _videos(source: object, offset: float) -> list[_Video]:
         for name in _NUMBERS:
             row[name] = _number(name, row.get(name))
         start = row["hls_video_start_timestamp"]
-        start = start if isinstance(start, datetime) else _number("hls_video_start_timestamp", start)
-        zero = _seconds(start) - (row["hls_video_delay_ms"] or 0) / 1000 - offset
+        start = _seconds(start if isinstance(start, datetime) else _number("hls_video_start_timestamp", start))
+        if not _FIRST_START <= start < _LAST_START:
+            continue
+        zero = start - (row["hls_video_delay_ms"] or 0) / 1000 - offset
         groups.setdefault((row["hls_file"], zero), []).append(row)
     return [
         _Video(
