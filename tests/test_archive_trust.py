@@ -1585,6 +1585,24 @@ def test_a_service_that_cannot_be_reached_ends_a_sync_and_stores_nothing(tmp_pat
     assert not (tmp_path / "season").exists()
 
 
+def test_a_service_that_is_gone_when_an_end_of_the_range_is_requested_ends_a_sync(tmp_path: Path) -> None:
+    with Service(now=NOW, **SIZE) as league, sideline.Client(**league.client_options(), max_retries=1) as client:
+        game = next(event for event in league.season.games if event.sessions)
+        game.tipoff = game.start - 600_000
+
+        def stop(_: Any) -> bool:
+            is_around = len(league.requests.all("schedule")) > 1
+            if is_around:
+                threading.Thread(target=league.close).start()
+            return is_around
+
+        league.faults.add("schedule", when=stop, refuse=True)
+        archive = sideline.Archive(tmp_path / "season", client)
+        with pytest.raises(sideline.ConnectError):
+            archive.sync(start=game.start - 1, end=NOW, tables=["games", "shots"], on_error="keep", progress=False)
+    assert not (tmp_path / "season").exists()
+
+
 def test_a_hole_of_a_list_is_closed_by_a_sync_whose_range_holds_it(archive: sideline.Archive, league: Service) -> None:
     league.faults.add("team_events", status=500, times=1)
     [hole] = sync(archive).holes

@@ -217,14 +217,15 @@ class Discovery:
         first, last = at - _DAY, at + _DAY
         unit = Unit("schedule", "all", start=first, end=last)
         call = partial(self._client.schedule, first, last, timeout=self._timeout)
-        for _, payload, elements in self._request([(unit, call, "games")]):
-            if payload is None:
-                return self.outcomes.pop()
-            for _, part in _batches(elements):
-                games = [game for game in _listing.games(part, _origin_of(payload, unit)).games if game.id in game_ids]
-                self._note_games([self._compare(game) for game in games])
-                for game in games:
-                    self._games_without_entry.pop(game.id, None)
+        # All of it: the end of the iterator raises if the service cannot be reached.
+        [(_, payload, elements)] = self._request([(unit, call, "games")])
+        if payload is None:
+            return self.outcomes.pop()
+        for _, part in _batches(elements):
+            games = [game for game in _listing.games(part, _origin_of(payload, unit)).games if game.id in game_ids]
+            self._note_games([self._compare(game) for game in games])
+            for game in games:
+                self._games_without_entry.pop(game.id, None)
         return None
 
     def _is_new(self, game_id: str) -> bool:
