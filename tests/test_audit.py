@@ -104,6 +104,25 @@ def a_team_without_a_total(bodies: Bodies) -> None:
     bodies["player_stats"]["teams"][1]["player_stats"].pop(0)
 
 
+def a_line_twice(bodies: Bodies) -> None:
+    lines = bodies["player_stats"]["teams"][0]["player_stats"]
+    lines.append(lines[1])
+
+
+def every_line_twice(bodies: Bodies) -> None:
+    bodies["player_stats"]["teams"] *= 2
+
+
+def a_shot_twice(bodies: Bodies) -> None:
+    del bodies["stat_events"]
+    bodies["shots"]["teams"][0]["player_shots"][0]["shots"] *= 2
+
+
+def every_possession_twice(bodies: Bodies) -> None:
+    del bodies["stat_events"]
+    bodies["possessions"]["teams"] *= 2
+
+
 def points(bodies: Bodies) -> None:
     for total in (False, True):
         line(bodies["player_stats"], total=total, code="PTS")["stats"]["PTS"] += 1
@@ -226,6 +245,10 @@ CONTRADICTIONS: dict[Callable[[Bodies], None], tuple[str, int | None]] = {
     no_details_at_all: ("box_score_is_sum_of_events", 1),
     a_teams_total: ("team_is_sum_of_players", 1),
     a_team_without_a_total: ("team_is_sum_of_players", 1),
+    a_shot_twice: ("rows_occur_once", None),
+    every_possession_twice: ("rows_occur_once", None),
+    a_line_twice: ("rows_occur_once", 1),
+    every_line_twice: ("rows_occur_once", None),
     points: ("points_from_makes", 2),
     an_event_of_a_possession_that_is_gone: ("possessions_match_events", None),
     an_event_of_another_player: ("possessions_match_events", 2),
@@ -436,6 +459,6 @@ def test_audit_is_one_public_name() -> None:
 
     assert audit is sideline.audit
     assert callable(audit)
-    assert repr(audit) == "<sideline.audit: 31 rules>"
+    assert repr(audit) == "<sideline.audit: 32 rules>"
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("sideline.audits")

@@ -404,7 +404,7 @@ def test_a_planted_violation_is_named_by_its_rule_alone(plant: Callable[[Game], 
 
 def test_rules_have_names_meanings_tables_and_units() -> None:
     rules = sideline.audit.rules()
-    assert len({rule.rule for rule in rules}) == len(rules) == 31
+    assert len({rule.rule for rule in rules}) == len(rules) == 32
     for rule in rules:
         assert rule.meaning.endswith(".")
         assert rule.tables or rule.any_of
@@ -672,15 +672,15 @@ def test_the_result_says_which_rules_ran_and_what_the_others_miss(client: sideli
     assert isinstance(result, sideline.Table)
     assert [run.rule for run in result.rules] == [rule.rule for rule in sideline.audit.rules()]
     ran = {run.rule: run for run in result.rules if run.is_run}
-    assert set(ran) == {"team_is_sum_of_players", "points_from_makes"}
+    assert set(ran) == {"team_is_sum_of_players", "rows_occur_once", "points_from_makes"}
     assert ran["points_from_makes"].tables == ("player_stats",)
     assert ran["points_from_makes"].rows == client.stats(session_id).table("player_stats").num_rows
     missing = {run.rule: run.missing for run in result.rules if not run.is_run}
     assert missing["box_score_is_sum_of_events"] == ("stat_events",)
     assert missing["periods_in_order"] == ("sessions", "events", "stat_events or shots or possessions")
-    assert repr(result) == "<sideline.audit: 0 violations, 2 of 31 rules run>"
+    assert repr(result) == "<sideline.audit: 0 violations, 3 of 32 rules run>"
     for text in (str(result), result._repr_html_()):
-        assert "2 rules ran: team_is_sum_of_players, points_from_makes." in text
+        assert "3 rules ran: team_is_sum_of_players, rows_occur_once, points_from_makes." in text
         assert "29 did not, for want of" in text
     assert max(map(len, str(result).splitlines()[2:])) <= 80
 

@@ -200,6 +200,14 @@ def test_a_contradiction_is_degraded(tmp_path: Path, second: Service) -> None:
     assert len(bad) == 1 and bad[0][1][0].startswith("violates ")
 
 
+def test_a_box_score_that_a_sum_counts_twice_is_degraded(tmp_path: Path, second: Service) -> None:
+    second.faults.add("stats", change=lambda body: {**body, "teams": body["teams"] * 2})
+    archive = sync_archive(second, tmp_path / "season", tables=["player_stats"])
+    verdict_by_game = verdicts(archive, "player_stats", correction_window=timedelta(0))
+    assert {status for status, _ in verdict_by_game.values()} == {"degraded"}
+    assert {reason for _, reasons in verdict_by_game.values() for reason in reasons} == {"violates rows_occur_once"}
+
+
 @pytest.mark.usefixtures("archive")
 def test_a_game_that_is_gone_is_withdrawn(tmp_path: Path, second: Service) -> None:
     change = second.change.all["withdraw_game"]()

@@ -64,6 +64,13 @@ _CATALOGUE = (
         unit="count",
     ),
     _rule(
+        presence.rows_occur_once,
+        "A session has one line for each player of a team, and no possession or shot twice. Other rules count a"
+        " repeated line once.",
+        (),
+        ("player_stats", "possessions", "shots"),
+    ),
+    _rule(
         sums.points_from_makes,
         "PTS = 2 FG2 + 3 FG3 + FT in every row. If the service does not send FG2, it is FG - FG3; if it does not"
         " send FG3, the rule does not apply.",

@@ -1,7 +1,7 @@
 """Rules about what exists: sessions, rows and players that one table has and another lacks."""
 
 from ..._lazy import pl
-from .tables import REGULAR_SESSIONS, SESSION_TABLES, Rows, Tables, moment, violation
+from .tables import REGULAR_SESSIONS, SESSION_TABLES, Rows, Tables, at, moment, owner, violation
 
 MIN_SESSION_WITH_ROWS_S = 300
 """Short sessions may be empty; a longer session of a game has rows."""
@@ -117,6 +117,26 @@ def both_teams_have_possessions(tables: Tables) -> Rows:
         teams_text = ", ".join(map(str, row.pop("team_id"))) or "no team"
         message = f"the session has possessions of {teams_text}, not of two teams"
         yield violation(row, message, "two teams", teams_text)
+
+
+def rows_occur_once(tables: Tables) -> Rows:
+    keys = {
+        "stats": ("player_id", "stat"),
+        "possessions": ("start_timestamp", "end_timestamp"),
+        "shots": ("player_id", "occurred_at", "player_x", "player_y", "is_make"),
+    }
+    for name, key in keys.items():
+        if name not in tables:
+            continue
+        rows = tables.add_scope(tables[name]).drop_nulls(key)
+        counts = rows.group_by("scope", "team_id", *key, maintain_order=True).agg(count=pl.len())
+        counts = counts.filter(pl.col("count") > 1)
+        if name == "stats":
+            counts = counts.unique(["scope", "team_id", "player_id"], maintain_order=True, keep="first")
+        for row in counts.iter_rows(named=True):
+            moments = [at(row[column]) for column in ("start_timestamp", "occurred_at") if column in row]
+            subject = " ".join([{"stats": "line"}.get(name, name.removesuffix("s")), *moments])
+            yield violation(row, f"{owner(row)}: the {subject} is there {row['count']} times", 1, row["count"])
 
 
 def players_are_on_a_roster(tables: Tables) -> Rows:

@@ -11,7 +11,7 @@ _POSSESSION_CODES = ("FGA", "FGA3", "REB", "DEFENSIVE_REB", "FGA_OTD", "FGA3_OTD
 
 
 def box_score_is_sum_of_events(tables: Tables) -> Rows:
-    stats, events = tables.common(tables["stats"], tables["stat_events"])
+    stats, events = tables.common(tables.lines, tables["stat_events"])
     keys = ["team_id", "player_id", "stat"]
     for row in _differences(_sums(events, keys), _sums(stats, keys), ["scope"]):
         yield _difference(
@@ -24,7 +24,7 @@ def box_score_is_sum_of_events(tables: Tables) -> Rows:
 
 def team_is_sum_of_players(tables: Tables) -> Rows:
     keys = ["team_id", "stat"]
-    stats = tables.add_scope(tables["stats"])
+    stats = tables.add_scope(tables.lines)
     total = pl.col("is_team_total")
     players, own_lines = _sums(stats.filter(~total), keys), _sums(stats.filter(total), keys)
     for row in _differences(players, own_lines, ["scope", "team_id"]):
@@ -33,7 +33,7 @@ def team_is_sum_of_players(tables: Tables) -> Rows:
 
 
 def points_from_makes(tables: Tables) -> Rows:
-    stats = tables["stats"]
+    stats = tables.lines
     sent_codes = set(stats["stat"].unique())
     if not {"PTS", "FG3"} <= sent_codes or not sent_codes & {"FG", "FG2"}:
         return

@@ -100,6 +100,11 @@ class Tables:
         self.served_at = served_at if served_at and not self._has_rows_after(served_at) else None
 
     @cached_property
+    def lines(self) -> "pl.DataFrame":
+        """Return the lines of box scores, a repeated one once."""
+        return self["stats"].unique(maintain_order=True)
+
+    @cached_property
     def tracking(self) -> Tracking:
         """The positions, with the shots and possessions that were passed."""
         locations, shots, possessions = (self.frames.get(name) for name in ("locations", "shots", "possessions"))
