@@ -56,6 +56,15 @@ def test_a_script_reads_json(tmp_path: Path, league: sideline.Simulator) -> None
     assert report["holes"][0].keys() == {"unit", "status", "error"}
 
 
+def test_a_warning_is_one_line_without_code(tmp_path: Path, league: sideline.Simulator) -> None:
+    league.faults.add("/v1/data/teams", body={"teams": [{**team, "mascot": 1} for team in league.teams]})
+    command = [*COMMAND[:1], *COMMAND[3:], str(tmp_path / "season"), *FEBRUARY, "--tables", "teams"]
+    done = subprocess.run(command, env={**os.environ, **league.environ}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 4
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("sync")]
+    assert len(lines) == 1 and lines[0].startswith("sideline: teams: the service sent an unknown field: teams[].mascot")
+
+
 def test_teams_games_and_tables_may_be_chosen(tmp_path: Path, league: sideline.Simulator) -> None:
     team, game = league.teams[0]["id"], league.games[0]["event_id"]
     assert run(league, str(tmp_path / "one"), "--teams", str(team), *FEBRUARY, "--tables", "shots,games").returncode == 0

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from .._core import __version__
@@ -45,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser()
     args, rest = parser.parse_known_args(arguments)
     args.parser.check_rest(rest)
+    format_of_caller, warnings.formatwarning = warnings.formatwarning, lambda message, *_: f"sideline: {message}\n"
     try:
         status: int = args.run(args)
         sys.stdout.flush()
@@ -58,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error(str(error) or "no memory")
         # A library's own ValueError, such as that of a damaged file, is not about an argument.
         return Exit.USAGE if type(error) in (ValueError, OverflowError, InvalidRequest) else Exit.ERROR
+    finally:
+        warnings.formatwarning = format_of_caller
     return status
 
 
