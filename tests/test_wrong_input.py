@@ -326,8 +326,14 @@ def test_one_column_is_as_good_as_a_list_of_one() -> None:
 def test_a_negative_number_of_rows_is_refused() -> None:
     table = sideline.Payload.from_bytes("teams", b'{"teams": []}').table()
     assert table.head(0).num_rows == 0
-    with pytest.raises(ValueError, match="^rows is -1; "):
-        table.head(-1)
+    for number in (-1, -(10**30)):
+        with pytest.raises(ValueError, match=f"^rows is {number}; "):
+            table.head(number)
+
+
+def test_a_table_has_no_more_rows_than_it_has() -> None:
+    table = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 1}, {"id": 2}]}').table()
+    assert [table.head(number).num_rows for number in (3, 2**63, 2**64, 10**30)] == [2, 2, 2, 2]
 
 
 @pytest.mark.parametrize(

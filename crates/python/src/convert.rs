@@ -320,6 +320,15 @@ fn integer(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     })
 }
 
+/// A number of rows; more than there can be are all.
+pub(super) fn count_of_rows(rows: &Bound<'_, PyAny>) -> PyResult<usize> {
+    rows.extract().or_else(|error: PyErr| match error.is_instance_of::<PyOverflowError>(rows.py()) {
+        true if rows.gt(0)? => Ok(usize::MAX),
+        true => Err(PyValueError::new_err(format!("rows is {rows}; it must be a number of rows from 0 up"))),
+        false => Err(error),
+    })
+}
+
 /// Whether a value has elements and is not a text: lists, tuples, ranges, arrays, Series.
 fn is_sequence(value: &Bound<'_, PyAny>) -> bool {
     // Python iterates bytes as numbers.

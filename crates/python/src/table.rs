@@ -328,11 +328,9 @@ impl PyTable {
     ///
     /// >>> client.teams().table().head(2).num_rows
     /// 2
-    #[pyo3(signature = (rows = 5))]
-    fn head(&self, rows: i64) -> PyResult<PyTable> {
-        let rows = usize::try_from(rows)
-            .map_err(|_| PyValueError::new_err(format!("rows is {rows}; it must be a number of rows from 0 up")))?;
-        let (mut left, mut batches) = (rows, Vec::new());
+    #[pyo3(signature = (rows = None), text_signature = "($self, rows=5)")]
+    fn head(&self, rows: Option<&Bound<'_, PyAny>>) -> PyResult<PyTable> {
+        let (mut left, mut batches) = (rows.map_or(Ok(5), convert::count_of_rows)?, Vec::new());
         for batch in &self.batches {
             if left == 0 && !batches.is_empty() {
                 break;
