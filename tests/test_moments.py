@@ -57,7 +57,8 @@ def test_frames_are_those_that_a_search_by_hand_finds(client: sideline.Client, s
     rows, all_of_them = shots.to_dicts(), positions.table().to_dicts()
     expected = by_hand(rows, all_of_them, 3, 3)
     frame = positions.to_polars()
-    for source in (positions, positions.table(), frame, frame.lazy(), [positions], frame.to_arrow()):
+    wide = frame.with_columns(pl.col(pl.Int64).cast(pl.Int128), sensor=pl.lit(2**100, pl.Int128))
+    for source in (positions, positions.table(), frame, frame.lazy(), [positions], frame.to_arrow(), wide):
         assert keys(moments(shots, source)) == expected
     assert len(expected) > 100
     assert keys(moments(shots, positions, before=0, after=0.6)) == by_hand(rows, all_of_them, 0, 0.6)

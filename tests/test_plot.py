@@ -403,6 +403,7 @@ def test_the_same_shots_are_drawn_whatever_holds_them(client: sideline.Client, g
         columns,
         [payload],
         (table.head(10), table.to_polars()[10:]),
+        table.to_polars().with_columns(pl.col(pl.Int64).cast(pl.Int128)),
     ):
         assert dots(shot_chart(data, new())) == expected
 

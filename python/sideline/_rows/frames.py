@@ -224,7 +224,13 @@ def arrow_rows(argument: str, source: Any) -> Any:
 
 
 def with_plain_types(frame: "pl.DataFrame") -> "pl.DataFrame":
-    """Return a frame with categories as strings, and null for NaN, which pandas writes for a missing value."""
+    """Return a frame with categories as strings, and null for NaN, which pandas writes for a missing value.
+
+    Integers of 128 bits, which Arrow lacks, have 64 if they fit.
+    """
+    for name in (name for name, kind in frame.schema.items() if str(kind).endswith("nt128")):
+        with suppress(pl.exceptions.PolarsError):
+            frame = frame.cast({name: pl.Int64})
     return frame.with_columns(
         pl.col(pl.Categorical, pl.Enum).cast(pl.String), pl.col(pl.Float32, pl.Float64).fill_nan(None)
     )

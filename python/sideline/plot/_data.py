@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
-from typing import Any, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +11,11 @@ import pyarrow
 
 from .._client import TableName, check_name, is_named, one_id
 from .._core import Payload, Table
-from .._rows import Found, did_you_mean, is_number, visible
+from .._rows import Found, did_you_mean, is_number, visible, with_plain_types
 from ..batch import BaseBatch
+
+if TYPE_CHECKING:
+    import polars
 
 Numbers = npt.NDArray[np.float64]
 
@@ -190,6 +193,12 @@ def _arrow(rows: object, table: str) -> Any:
         rows = rows.table(cast("TableName", table))
     try:
         return pyarrow.table(rows)
+    except pyarrow.ArrowInvalid as error:
+        if not hasattr(rows, "with_columns"):
+            raise TypeError(f"{table} has a column whose values have no common type: {error}") from None
+        # A frame of polars has types that Arrow lacks. The error for what has no plain type says what to write.
+        frame = with_plain_types(cast("polars.DataFrame", rows))
+        return pyarrow.table(Table.from_arrow(frame))
     except TypeError:
         source = type(rows).__name__
         hint = ": write .collect()" if hasattr(rows, "collect") else ""
