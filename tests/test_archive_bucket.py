@@ -69,6 +69,23 @@ def test_an_archive_in_a_bucket_behaves_like_one_in_a_folder(tmp_path: Path, cli
     assert {name.split("/")[0] for name in store.objects} == {"season"}
 
 
+@pytest.mark.parametrize(
+    ("name", "host", "reason"),
+    [("bucket", "127.0.0.1:9", r"Connection refused \(os error 111\)"), ("bucket", "nowhere.invalid", ".*"), ("other", None, "NoSuchBucket")],
+    ids=["stopped", "unknown host", "unknown bucket"],
+)
+def test_a_bucket_that_cannot_be_reached_is_named_in_one_line(
+    client: sideline.Client, store: Bucket, game: str, name: str, host: str | None, reason: str
+) -> None:
+    options = store.options if host is None else {**store.options, "aws_endpoint_url": f"http://{host}"}
+    archive = sideline.Archive(f"s3://{name}/season", client, storage_options={**options, "max_retries": "0"}, clock=season_clock)
+    expected = rf"^s3://{name}/season cannot be reached \({reason}\): check the bucket, its endpoint and the network$"
+    for call in (archive.info, lambda: archive.sync(game_ids=[game], tables=SOME_TABLES)):
+        with pytest.raises(OSError, match=expected) as excinfo:
+            call()
+        assert str(excinfo.value).isprintable()
+
+
 def test_a_correction_is_reported_from_a_bucket(league: sideline.Simulator, client: sideline.Client, store: Bucket) -> None:
     game = league.games[1]["event_id"]
     archive = in_bucket(client, store)

@@ -37,6 +37,8 @@ _CREDENTIALS_PATTERN = re.compile(
 _DISK_FULL_PATTERN = re.compile(r"No space left on device|File too large|Disk quota exceeded|os error (?:28|27|122)\b")
 _REFUSED_PATTERN = re.compile(r"Could not create local directory.*?\bcode: (\d+)|\bos error (1|13|30)\b", re.DOTALL)
 """A folder cannot be created, or may not be read or written."""
+_CODE_PATTERN = re.compile(r"<Code>(\w+)</Code>")
+"""The reason in an error document of a bucket."""
 _READERS = ("pyarrow", "polars", "deltalake", "_internal", "duckdb", "_duckdb", "pyo3_runtime")
 """The modules of exceptions of libraries that read Parquet."""
 _BATCH_SIZE = 1024
@@ -65,6 +67,10 @@ def translate_error(root: str, error: Exception) -> Exception:
         return ConfigurationError(
             f"{root} cannot be opened ({_last_line(text)}): set {names} in the environment, or pass storage_options="
         )
+    if scheme and type(error) is OSError and error.errno is None:
+        code = _CODE_PATTERN.search(text)
+        reason = code[1] if code else _last_line(text)
+        return OSError(f"{root} cannot be reached ({reason}): check the bucket, its endpoint and the network")
     return error
 
 
