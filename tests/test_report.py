@@ -203,6 +203,13 @@ def test_a_folder_without_an_archive(tmp_path: Path) -> None:
     assert isinstance(ArchiveReport("<style>"), ArchiveReport)
 
 
+def test_an_archive_without_teams_has_its_report(tmp_path: Path) -> None:
+    with Service(teams=0, games=0, practices=0, upcoming=0) as service, sideline.Client(**service.client_options()) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        assert archive.sync(**DAYS, progress=False).complete
+    assert "</html>" in archive.report().html
+
+
 def test_the_command_writes_it(archive_with_holes: sideline.Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, info = tmp_path / "r.html", archive_with_holes.info()
     assert main(["report", archive_with_holes._store.root, "-o", str(out)]) == 3

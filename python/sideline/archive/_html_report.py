@@ -246,7 +246,9 @@ def _unknown_fields(archive: "Archive", facts: Facts) -> None:
     # The times alone first: the bodies of a season do not fit into memory.
     times = body_rows.select("stored_at").collect()["stored_at"].sort().tail(MAX_BODIES)
     bodies = (
-        body_rows.filter(pl.col("stored_at") >= times.min()).select("operation", "stored_at", "body").sort("stored_at")
+        body_rows.filter(pl.col("stored_at") >= pl.lit(times.min(), times.dtype))
+        .select("operation", "stored_at", "body")
+        .sort("stored_at")
     )
     for operation, _, body in bodies.tail(MAX_BODIES).collect().iter_rows():
         facts.bodies += 1
