@@ -269,6 +269,16 @@ def test_a_query_of_sql_with_a_hole_or_without_a_table_to_refresh_is_refused(lea
         archive.sql("from shots", refresh=True, **SPAN)
 
 
+def test_before_the_first_game_a_query_has_no_row(tmp_path: Path) -> None:
+    with Service(games=0, practices=0, upcoming=1) as league, sideline.Client(**league.client_options()) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(**SPAN, tables=["games", "shots"], progress=False)
+        assert archive.scan("shots", refresh=True).collect().is_empty()
+        league.requests.clear()
+        assert archive.scan("shots", refresh=True).collect().is_empty()
+        assert league.requests.counts() == {}
+
+
 SMALL: dict[str, Any] = {"seed": 3, "teams": 2, "games": 4, "sessions": (2, 2), "possessions": 4, "practices": 1, "days": 20}
 SMALL_SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
 NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)

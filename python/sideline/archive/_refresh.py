@@ -171,6 +171,9 @@ def _due(store: Store, operations: Collection[str], predicate: "pl.Expr | None",
     rows = [] if ids is None and start is not None else _read.coverage(store, _COLUMNS)
     if start is None:
         start = min((row["starts_at"] for row in rows if row["starts_at"] is not None), default=None)
+        if start is not None:
+            # Before the first game too the range without an end is not empty.
+            start = min(start, at - _MARGIN)
     keys = [_ALL] if ids is None else [f"={key}" for key in ids]
     if not holes(store, _scope(operations, rows, ids, start, end)):
         keys = [key for key in keys if not marks.covers(operations, key, start, end)]
