@@ -7,12 +7,17 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
-from archives import OWN_TIMES, WINTER, archive_of, contents, different_tables, ledger, sorted_rows
+from archives import NOW, OWN_TIMES, WINTER, archive_of, contents, different_tables, ledger, sorted_rows
+from needs import library
+from service import Service
 
 import sideline
 from sideline.archive._corrections import corrections
+
+pd = library("pandas")
 
 CORRECTED = ("events", "games", "player_stats", "box_score", "stat_events", "play_by_play")
 """Tables that a correction changes, and tables that it does not."""
@@ -149,3 +154,21 @@ def test_a_place_that_moved_is_a_correction_and_a_version_alone_is_none() -> Non
 def test_a_correction_shows_texts_as_they_are_written() -> None:
     [corrected] = corrections("shots", [row(occurred_at=1, shot_type="Šok")], [row(occurred_at=1, shot_type="Žiedas")])
     assert (corrected["old"], corrected["new"]) == ('"Šok"', '"Žiedas"')
+
+
+def test_a_time_of_any_zone_is_an_instant_and_one_out_of_reach_is_refused(tmp_path: Path) -> None:
+    with Service(now=NOW, seed=3, games=2) as league, sideline.Client(**league.client_options()) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(start="2027-01-15", end="2027-04-01", tables=["shots"], progress=False)
+        assert league.change.correct_stat()
+        archive.sync(start="2027-01-15", end="2027-04-01", tables=["shots"], correction_window=None, progress=False)
+    last = max(archive.corrections()["seen_at"])
+    for zone in (ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), UTC):
+        for at, count in ((last, archive.corrections(since=last).num_rows), (last + timedelta(seconds=1), 0)):
+            local = at.astimezone(zone)
+            assert archive.corrections(since=local).num_rows == archive.corrections(since=pd.Timestamp(local)).num_rows == count
+            archive.report(since=local)
+    for out_of_reach in (datetime.max.replace(tzinfo=ZoneInfo("America/New_York")), 10**15):
+        for call in (archive.corrections, archive.as_of):
+            with pytest.raises(ValueError, match="; write a time from 1990 to 2100"):
+                call(out_of_reach)

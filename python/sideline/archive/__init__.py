@@ -809,10 +809,13 @@ def _team_ids(ids: Any) -> list[int] | None:
 
 def _to_datetime(name: str, when: "Time") -> datetime:
     milliseconds = _epoch_ms(name, when)
-    if isinstance(when, datetime):
+    try:
         # A datetime keeps its microseconds.
-        return when
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+        is_datetime = isinstance(when, datetime)
+        return when.astimezone(UTC) if is_datetime else datetime.fromtimestamp(milliseconds / 1000, UTC)  # type: ignore[union-attr]
+    except (OSError, OverflowError, ValueError):
+        advice = "write a time from 1990 to 2100, in epoch milliseconds if as a number"
+        raise ValueError(f"{name} is {when}; {advice}") from None
 
 
 def _public(name: str, table: "pyarrow.Table") -> Table:
