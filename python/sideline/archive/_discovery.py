@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._client import elements_of, options_of, refusal_of
 from .._core import Payload, _epoch_ms
-from ..errors import DecodeError, InvalidRequest
+from ..errors import DecodeError
 from . import _listing
 from ._body import Body
 from ._fetch import REQUEST_ERRORS, SEASON_DATE, Outcome, Refusals, connection_error, failed, map_in_threads, served_at
@@ -488,7 +488,8 @@ def _origin_of(payload: Payload | None, unit: Unit | None = None) -> Origin:
 
 
 def _is_unknown(outcome: Outcome) -> bool:
-    return outcome.is_absence or outcome.status == "forbidden" or isinstance(outcome.cause, InvalidRequest)
+    # A `ValueError` is an id that cannot be sent, or `InvalidRequest`.
+    return outcome.is_absence or outcome.status == "forbidden" or isinstance(outcome.cause, ValueError)
 
 
 def _batches(elements: Iterator[bytes]) -> Iterator[tuple[int, list[bytes]]]:
