@@ -217,6 +217,19 @@ def test_a_release_for_which_the_disk_has_no_room_is_named(archive: sideline.Arc
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_release_for_whose_last_bytes_the_disk_has_no_room_is_named(archive: sideline.Archive, release: Path, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for size in {file.stat().st_size for file in release.rglob("*.parquet")}:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size - 100, hard))
+        try:
+            with pytest.raises(OSError, match="File too large: '.*/full'"):
+                archive.publish(tmp_path / "full")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == [release]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import __version__
 from .._rows import replaced_file
-from ._libraries import parquet
+from ._libraries import parquet, pl
 from ._life import SEVERITY
 from ._plan import ANSWERS, TABLES
 from ._pseudonyms import replace_frame
@@ -113,7 +113,13 @@ def _write(store: Store, name: str, folder: Path, pseudonyms: "Pseudonyms | None
     file = folder / name / "part-0.parquet"
     file.parent.mkdir()
     frame = scan(store, name)
-    (frame if pseudonyms is None else replace_frame(frame, pseudonyms)).sink_parquet(file)
+    try:
+        (frame if pseudonyms is None else replace_frame(frame, pseudonyms)).sink_parquet(file)
+    except pl.exceptions.ComputeError:
+        # Of the last bytes of a file polars does not say why they cannot be written; others cannot be either.
+        with file.open("ab") as end:
+            end.write(bytes(_CHUNK_BYTES))
+        raise
     metadata = parquet.read_metadata(file)
     schema = metadata.schema.to_arrow_schema()
     columns = [f"{field.name}: {field.type}" for field in schema]
