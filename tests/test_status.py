@@ -208,6 +208,14 @@ def test_a_box_score_that_a_sum_counts_twice_is_degraded(tmp_path: Path, second:
     assert {reason for _, reasons in verdict_by_game.values() for reason in reasons} == {"violates rows_occur_once"}
 
 
+def test_a_game_that_the_schedule_never_had_is_late_as_no_sync_lacks_it(tmp_path: Path, second: Service) -> None:
+    game = next(event for event in second.season.games if event.sessions)
+    game.is_scheduled = False
+    archive = sync_archive(second, tmp_path / "season")
+    assert archive.info().holes == []
+    assert verdicts(archive, "games")[game.id] == ("late", ["no list has it"])
+
+
 @pytest.mark.usefixtures("archive")
 def test_a_game_that_is_gone_is_withdrawn(tmp_path: Path, second: Service) -> None:
     change = second.change.all["withdraw_game"]()

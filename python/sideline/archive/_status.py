@@ -407,7 +407,7 @@ def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: 
     end = game.over_at or (game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None)
     is_due = end is not None and clock >= end + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME)
     is_entry = operation in ("schedule", "game")
-    verdict = verdict_of(State.MISSING if is_entry else State.EXPECTED, Phase.DUE if is_due else Phase.WAITING)
+    verdict = verdict_of(State.EXPECTED, Phase.DUE if is_due else Phase.WAITING)
     if not is_due:
         return verdict, _waiting(game, clock)
     if is_entry:
