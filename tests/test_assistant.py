@@ -187,6 +187,20 @@ def test_an_answer_tells_which_tables_no_game_has(server: Assistant) -> None:
     assert "The archive has no game nowhere." in server.call("query", sql="from shots where game_id = 'nowhere'").text
 
 
+@pytest.mark.parametrize("table", ["raw", "_raw", "coverage", "corrections"])
+def test_an_answer_over_the_records_of_an_archive_has_the_verdicts_of_its_games(server: Assistant, games: list[str], table: str) -> None:
+    of_all = server.call("query", sql=f"select count(*) as n from {table}")
+    assert of_all.verdicts == server.call("report").verdicts
+    of_one = server.call("query", sql=f"select count(*) as n from {table} where game_id = '{games[0]}'")
+    assert of_one.verdicts == {games[0]: of_all.verdicts[games[0]]}
+
+
+@pytest.mark.parametrize("date", ["2027-02-30", "yesterday", ""])
+def test_a_day_that_is_none_is_refused_with_its_form(server: Assistant, date: str) -> None:
+    reply = server.call("games", date=date)
+    assert reply.is_error and f"date is {date!r}; write a day as YYYY-MM-DD" in reply.text
+
+
 def test_a_new_sync_changes_the_verdicts_of_a_running_server(service: sideline.Simulator, games: list[str], tmp_path: Path) -> None:
     with service.client() as client:
         archive = sideline.Archive(tmp_path / "season", client)

@@ -95,7 +95,10 @@ class ArchivedSeason:
             team_id = find_id("team", team, self._team_names())
             rows = [row for row in rows if team_id in (row["home_team_id"], row["away_team_id"])]
         if date is not None:
-            day = datetime.date.fromisoformat(date)
+            try:
+                day = datetime.date.fromisoformat(date)
+            except ValueError:
+                raise ValueError(f"date is {date!r}; write a day as YYYY-MM-DD") from None
             rows = [row for row in rows if row["tipoff_at"] is not None and row["tipoff_at"].date() == day]
         return _first(rows, {"games": [row["game_id"] for row in rows]})
 

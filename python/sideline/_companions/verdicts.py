@@ -15,6 +15,8 @@ _MAX_AGE_SECONDS = 60.0
 """A verdict also changes with the time."""
 
 _WITHOUT_GAMES = {"teams", *(table for table in RESOURCES["roster"].tables)}
+_RECORDS = ("raw", "coverage", "corrections")
+"""Tables about what all others have."""
 _STATES = ("coverage", "listings")
 """The tables that each sync changes."""
 
@@ -51,10 +53,12 @@ class Verdicts:
 
         A game that had not begun at the last sync has no rows, and belongs only to an answer over `games`.
         """
-        rows = [row for row in self.rows() if row["table"] in scope] if scope else []
+        records = [name for name in _RECORDS if name in scope]
+        rows = [row for row in self.rows() if records or row["table"] in scope] if scope else []
         games: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for row in rows:
-            ids = scope[row["table"]]
+            of_tables = [scope[name] for name in (row["table"], *records) if name in scope]
+            ids = None if None in of_tables else {game for ids in of_tables for game in ids or ()}
             is_used = row["table"] == "games" or row["game_id"] not in self._games_ahead
             if is_used if ids is None else row["game_id"] in ids:
                 games[row["game_id"]].append(row)
