@@ -3,7 +3,6 @@
 The table `players` has every player of any stored roster once per team; `stints` has a row for each stay.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
@@ -53,11 +52,14 @@ def _rosters(store: Store, units: Iterable[str], months: Iterable[str] | None = 
 
 def _next(existing_players: Mapping[Key, Row], players: Iterable[Row], at: datetime) -> dict[Key, Row]:
     current: dict[Key, Row] = {}
-    seen: Counter[int] = Counter()
+    entries: dict[int, list[Row]] = {}
     for player in players:
-        # A roster may list a player twice.
-        key = (player["player_id"], seen[player["player_id"]])
-        seen[player["player_id"]] += 1
+        # A roster may list a player twice: with the same values that is one row.
+        others = entries.setdefault(player["player_id"], [])
+        if player in others:
+            continue
+        key = (player["player_id"], len(others))
+        others.append(player)
         first = existing_players.get(key, {}).get("listed_from", at)
         current[key] = {**player, "listed_from": first, "listed_until": None}
     former = {
