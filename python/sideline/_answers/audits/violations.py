@@ -38,7 +38,7 @@ class Violations(Table):
 
     >>> violations = sideline.audit(player_stats=client.stats(session_id))
     >>> violations.num_rows, [run.rule for run in violations.rules if run.is_run]
-    (0, ['team_is_sum_of_players', 'points_from_makes'])
+    (0, ['team_is_sum_of_players', 'rows_occur_once', 'points_from_makes'])
     """
 
     rules: tuple[RuleRun, ...]
