@@ -502,9 +502,12 @@ def test_another_process_has_the_archive_and_none_of_its_keys(tmp_path: Path, we
     assert b"canary" not in pickle.dumps(sideline.Archive(tmp_path, storage_options={"aws_secret_access_key": "canary"}))
 
 
-def test_an_archive_in_memory_is_refused() -> None:
-    with pytest.raises(ValueError, match="cannot be in memory"):
-        sideline.Archive("memory:///season")
+@pytest.mark.parametrize("scheme", ["memory", "ftp", "https", "S3"])
+def test_an_archive_elsewhere_than_in_a_folder_or_bucket_is_refused(scheme: str) -> None:
+    with pytest.raises(ValueError, match=f"cannot be in {scheme}") as excinfo:
+        sideline.Archive(f"{scheme}://user:canary@host/season")
+    assert "s3://bucket/name" in str(excinfo.value)
+    assert "canary" not in str(excinfo.value)
 
 
 def test_locations_are_available_where_they_are_requested(tmp_path: Path, league: sideline.Simulator, client: sideline.Client) -> None:

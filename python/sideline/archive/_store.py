@@ -150,8 +150,6 @@ class Store:
             raise error(f"root is {root!r}: pass a folder or an address such as s3://bucket/name")
         if text.startswith("file://"):
             text = url2pathname(urlsplit(text).path)
-        if text.startswith("memory:"):
-            raise ValueError("an archive cannot be in memory: pass a folder or an address such as s3://bucket/name")
         self.is_local: bool = "://" not in text
         scheme, colon, rest = text.partition(":")
         # A mistyped scheme would create a local folder of that name.
@@ -159,6 +157,9 @@ class Store:
             raise ValueError(
                 f'{text} is neither a folder nor an address: write "{scheme.lower()}://{rest.lstrip("/")}"'
             )
+        if not self.is_local and scheme not in _BUCKET_SCHEMES:
+            advice = "pass a folder or an address such as s3://bucket/name"
+            raise ValueError(f"an archive cannot be in {scheme}://: {advice}")
         if not self.is_local and not rest.strip("/"):
             raise ValueError(f"{text} names no bucket: pass a folder or an address such as s3://bucket/name")
         self.root: str = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
