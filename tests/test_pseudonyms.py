@@ -44,6 +44,9 @@ def test_zero_stays_and_large_numbers_keep_their_type(pseudonyms: Pseudonyms) ->
     assert pseudonyms.number(-7) == -pseudonyms.number(7)
     for number in (2**63 - 1, 10**18, 2**63 - 5):
         assert 10**18 <= pseudonyms.number(number) < 2**63
+        assert -(2**63) < pseudonyms.number(-number) <= -(10**18)
+    assert pseudonyms.number(-(2**63)) == -(2**63), "no other number has as many bits"
+    assert 2**63 < pseudonyms.number(2**63 + 1) < 10**19
 
 
 def test_words_keep_length_case_and_separators(pseudonyms: Pseudonyms) -> None:

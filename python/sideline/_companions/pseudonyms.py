@@ -83,8 +83,9 @@ class Pseudonyms:
             low = 10 ** (len(str(number)) - 1)
             high = low * 10
             if low <= 2**63 - 1 < high:
-                # A number of 64 bits stays one.
-                low, high = (low, 2**63) if number < 2**63 else (2**63, high)
+                # A number of 64 bits stays one, also -2**63, whose digits no other negative one may have.
+                ranges = ((low, 2**63), (2**63, 2**63 + 1), (2**63 + 1, high))
+                low, high = next(bounds for bounds in ranges if number < bounds[1])
             self._numbers[number, label] = low + self._permutation.replace(number - low, high - low, label)
         return self._numbers[number, label]
 
