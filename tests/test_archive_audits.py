@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from archives import Store, archive_of, small_season
+from archives import Killed, Store, archive_of, killed_after, small_season
 from needs import library
 from service import Service
 
@@ -139,3 +139,24 @@ def test_a_sync_between_two_tables_of_an_audit_is_no_violation(operation: str, t
         else:
             assert "is_sum_of_events" not in archive.report().html
         assert counts["stat_events"]
+
+
+def test_an_audit_names_what_a_killed_sync_left_of_two_times(tmp_path: Path) -> None:
+    """Rules over the stored rows say what the audit has to find: an event that is being stored is not left out."""
+    with Service(seed=3, now="2027-03-01T12:00:00+00:00", games=1, possessions=4) as service, sideline.Client(**service.client_options()) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        span = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "progress": False}
+        archive.sync(**span)
+        expected: set[tuple[str, str]] = set()
+        for transaction in range(2, 8):
+            for _, session in service.season.sessions():
+                service.change.correct_stat(session.id)
+            with killed_after(transaction), pytest.raises(Killed):
+                archive.sync(**span)
+            names = ("player_stats", "stat_events", "shots", "sessions")
+            rows = {name: archive.scan(name).collect() for name in names}
+            expected = {(row["rule"], row["message"]) for row in sideline.audit(**rows).to_dicts()}
+            assert expected <= {(row["rule"], row["message"]) for row in archive.audit().to_dicts()}
+            if expected:
+                break
+        assert expected

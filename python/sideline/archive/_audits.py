@@ -19,7 +19,7 @@ _BATCH_SIZE = 50
 """Events audited together, to bound the memory."""
 
 _MAX_ATTEMPTS = 5
-"""Attempts to read an event while no sync stores any of it. A sync that was killed never stores the rest."""
+"""How often events are read that a sync is storing. One that was killed never stores the rest of them."""
 
 _SEEN = ("sequence", "restored_in")
 """The columns of `coverage` that change when a unit is stored."""
@@ -152,7 +152,7 @@ def _version(store: "Store") -> int | None:
 
 
 def _changed_events(store: "Store", version: int | None, units: "pl.DataFrame") -> set[str]:
-    """Return the events of which something was stored since then, or is being stored."""
+    """Return the events of which something was stored since this version of `coverage`, or is being stored."""
     stored_now = units_being_stored(store)
     if _version(store) == version:
         changed_units = units.filter(pl.col("unit").is_in(list(stored_now)))
