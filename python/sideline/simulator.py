@@ -2,7 +2,7 @@
 
 import reprlib
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from os import PathLike
 from types import TracebackType
@@ -151,8 +151,7 @@ class Faults:
     def _add(self, options: dict[str, object]) -> None:
         seconds: dict[str, object] = {name: as_seconds(cast("Duration", options[name])) for name in _DURATIONS}
         self._core.add_fault(options | seconds)
-        path = options.pop("path")
-        self._calls.append(_call_text("add", [repr(path)], options, Faults.add.__kwdefaults__))
+        self._calls.append(_call_text(self.add, options.pop("path"), **options))
 
     @property
     def unused(self) -> list[str]:
@@ -171,12 +170,13 @@ class Faults:
         self._calls.clear()
 
 
-def _call_text(
-    name: str, arguments: list[str], options: Mapping[str, object], defaults: Mapping[str, object] | None
-) -> str:
-    """Return the text of a call, without the options that have their defaults."""
-    others = (f"{key}={reprlib.repr(value)}" for key, value in options.items() if value != (defaults or {})[key])
-    return f"{name}({', '.join([*arguments, *others])})"
+def _call_text(method: Callable[..., None], *arguments: object, **options: object) -> str:
+    """Return the text of a call of a method, without the options that have their defaults."""
+    defaults = getattr(method, "__kwdefaults__", None) or {}
+    # Only a path is not shortened.
+    texts = [repr(value) if isinstance(value, str) else reprlib.repr(value) for value in arguments]
+    others = (f"{name}={reprlib.repr(value)}" for name, value in options.items() if value != defaults[name])
+    return f"{method.__name__}({', '.join([*texts, *others])})"
 
 
 class StreamFaults:
@@ -222,8 +222,8 @@ class StreamFaults:
         >>> service.streams.stall(after=3, heartbeats=True, times=1)
         """
         self._core.add_stall(path, after=after, times=times, seconds=as_seconds(seconds), heartbeats=heartbeats)
-        options = {"after": after, "seconds": seconds, "heartbeats": heartbeats, "times": times}
-        self._calls.append(_call_text("stall", [repr(path)], options, StreamFaults.stall.__kwdefaults__))
+        text = _call_text(self.stall, path, after=after, seconds=seconds, heartbeats=heartbeats, times=times)
+        self._calls.append(text)
 
     def insert(self, data: bytes, path: str = "*", *, after: int = 0, times: int | None = None) -> None:
         """Send these bytes between two events, without framing.
@@ -231,8 +231,7 @@ class StreamFaults:
         >>> service.streams.insert(bytes([0xFF, 0xFE]), times=1)
         """
         self._core.add_bytes(path, after=after, times=times, data=data)
-        arguments, options = [reprlib.repr(data), repr(path)], {"after": after, "times": times}
-        self._calls.append(_call_text("insert", arguments, options, StreamFaults.insert.__kwdefaults__))
+        self._calls.append(_call_text(self.insert, data, path, after=after, times=times))
 
     def slow(self, bytes_per_second: int, path: str = "*", *, times: int | None = None) -> None:
         """Limit the bytes per second.
@@ -240,8 +239,7 @@ class StreamFaults:
         >>> service.streams.slow(10_000, times=1)
         """
         self._core.add_slowness(path, times=times, bytes_per_second=bytes_per_second)
-        arguments = [repr(bytes_per_second), repr(path)]
-        self._calls.append(_call_text("slow", arguments, {"times": times}, StreamFaults.slow.__kwdefaults__))
+        self._calls.append(_call_text(self.slow, bytes_per_second, path, times=times))
 
     @property
     def unused(self) -> list[str]:

@@ -11,7 +11,7 @@ use crate::model::team::Team;
 /// Milliseconds between time steps, as in the vendor's sample.
 pub(super) const SAMPLE_MS: i64 = 500;
 const FIRST_BALL: usize = 900_001;
-/// Milliseconds in which who plays no more is on the way to the seat, and who plays soon on the way from it.
+/// Milliseconds that a substitute takes from the court to the seat, or back.
 const CHANGE_MS: f64 = 2000.0;
 /// The height at which tags are worn, in mm.
 const TAG_HEIGHT: f64 = 1060.0;
