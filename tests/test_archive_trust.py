@@ -443,6 +443,83 @@ def test_a_list_that_is_empty_once_withdraws_nothing_and_twice_it_does(archive: 
     assert untrue(archive, league, tables) == {}
 
 
+@contextmanager
+def another_service(host: str = "127.0.0.1", *, are_teams_known: bool = False) -> Iterator[sideline.Client]:
+    """A client of a service with other games, and, if they are not known, other teams."""
+    with Service(now=NOW, **SIZE | {"seed": 4, "teams": 2 if are_teams_known else 4}) as other:
+        if not are_teams_known:
+            other.faults.add("teams", change=lambda body: {"teams": body["teams"][2:]})
+        options = other.client_options()
+        with sideline.Client(**options | {"base_url": options["base_url"].replace("127.0.0.1", host)}, max_retries=0) as client:
+            yield client
+
+
+def test_lists_without_any_stored_team_withdraw_nothing_before_a_second_sync(tmp_path: Path, archive: sideline.Archive, whole_season: Path) -> None:
+    """Those of another key of the service: one sync with it would withdraw everything, and end with 0."""
+    shutil.copytree(whole_season, tmp_path / "season")
+    before, statuses_before = rows(archive.scan("teams"), "teams"), statuses(archive)
+    with another_service() as client:
+        other = sideline.Archive(tmp_path / "season", client)
+        assert not other.sync(**WHOLE_SPAN, on_error="keep").complete
+        assert {row["team_id"] for row in before} < {row["team_id"] for row in rows(archive.scan("teams"), "teams")}
+        assert "withdrawn" not in {status for unit, status in statuses(archive).items() if unit in statuses_before}
+        other.sync(**WHOLE_SPAN, on_error="keep")
+    assert {row["team_id"] for row in before}.isdisjoint(row["team_id"] for row in rows(archive.scan("teams"), "teams"))
+
+
+@pytest.mark.parametrize("are_teams_known", [True, False])
+def test_a_sync_of_another_service_is_refused_and_changes_nothing(
+    tmp_path: Path, archive: sideline.Archive, whole_season: Path, *, are_teams_known: bool
+) -> None:
+    """Such as one with the environment of a trial, whose lists have nothing of the season."""
+    shutil.copytree(whole_season, tmp_path / "season")
+    before, statuses_before = snapshot(archive, TRUE), statuses(archive)
+    with another_service("localhost", are_teams_known=are_teams_known) as client:
+        other = sideline.Archive(tmp_path / "season", client)
+        with pytest.raises(sideline.ConfigurationError, match=r"synced from 127\.0\.0\.1, and localhost lists none of"):
+            other.sync(**WHOLE_SPAN)
+    assert (snapshot(archive, TRUE), statuses(archive)) == (before, statuses_before)
+
+
+@pytest.mark.parametrize("window", [None, timedelta(days=1)], ids=["nothing settled", "most settled"])
+@pytest.mark.parametrize("change", ["withdraw_game", "add_game"])
+def test_a_service_that_moves_to_another_host_is_the_same_one(tmp_path: Path, league: Service, season: Path, change: str, window: timedelta | None) -> None:
+    shutil.copytree(season, tmp_path / "season")
+    options = league.client_options()
+    assert league.change.all[change]()
+    with sideline.Client(**options | {"base_url": options["base_url"].replace("127.0.0.1", "localhost")}) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        assert archive.sync(**SPAN, correction_window=window).complete
+        assert untrue(archive, league, FEW_TABLES) == {}
+
+
+def test_a_service_that_has_moved_and_lists_nothing_withdraws_nothing(tmp_path: Path, league: Service, season: Path) -> None:
+    shutil.copytree(season, tmp_path / "season")
+    options = league.client_options()
+    for operation, entries in (("schedule", "games"), ("team_events", "events")):
+        league.faults.add(operation, change=lambda body, entries=entries: {**body, entries: []})
+    with sideline.Client(**options | {"base_url": options["base_url"].replace("127.0.0.1", "localhost")}, max_retries=0) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        assert sync(archive, tables=(*SPAN["tables"], "teams")).holes
+        assert untrue(archive, league, FEW_TABLES) == {}
+
+
+def test_a_new_team_of_a_service_that_has_moved_has_games_that_no_other_team_has(tmp_path: Path, league: Service, client: sideline.Client) -> None:
+    """That none of the stored games is listed says nothing: they are those of another team."""
+    first, second = (team.id for team in league.season.teams)
+    with league.season.lock:
+        for event in [event for event in league.season.events if event.is_game]:
+            league.season.events.remove(event)
+        practice = league.season.add_practice(second, datetime(2027, 2, 20, 12, tzinfo=UTC))
+        league.season.revision += 1
+    sideline.Archive(tmp_path / "season", client).sync(**SPAN, team_ids=[first])
+    options = league.client_options()
+    with sideline.Client(**options | {"base_url": options["base_url"].replace("127.0.0.1", "localhost")}) as later_client:
+        archive = sideline.Archive(tmp_path / "season", later_client)
+        assert archive.sync(**SPAN, team_ids=[second]).complete
+    assert practice.id in {row["game_id"] or row["event_id"] for row in rows(archive.scan("events"), "events")}
+
+
 @pytest.mark.usefixtures("synced_season")
 def test_a_game_that_moved_out_of_the_range_is_not_withdrawn(archive: sideline.Archive, league: Service) -> None:
     game = next(event for event in league.season.games if event.sessions)

@@ -232,7 +232,7 @@ class Archive:
                 "keep" returns the report.
 
         Raises `AuthenticationError` if the service refuses the credentials, and `ConnectError` if it cannot be reached;
-        data stored before that is kept.
+        data stored before that is kept. Raises `ConfigurationError` if it is another service than the archive's.
 
 
         >>> season = sideline.Archive("season", client)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from .._client import elements_of, options_of, refusal_of
@@ -102,6 +102,17 @@ class Discovery:
     def teams_parent(self) -> Parent | None:
         """The list of teams, if it was received."""
         return self._parents.get("teams/all")
+
+    @property
+    def url(self) -> str | None:
+        """The address of one of the received lists that have an entry."""
+        origins = (origin for _, origin in self.teams.values())
+        entries = (entry.origin for entries in (self.events, self.games) for entry in entries.values())
+        return next((origin.url for origin in chain(origins, entries)), None)
+
+    def count_as_empty(self) -> None:
+        """Let no list withdraw what it lacks before a second sync finds the same."""
+        self._parents = {name: replace(parent, is_empty=True) for name, parent in self._parents.items()}
 
     def parents(self, start: datetime, end: datetime) -> Lists:
         """Return the received lists and their range."""

@@ -12,7 +12,7 @@ from zlib import crc32
 
 from .._client import ProgressOption, bar, check_range, expected_bytes
 from .._core import _epoch_ms
-from . import _compaction, _plan, _withdrawals
+from . import _compaction, _plan, _service_check, _withdrawals
 from ._account import Scope, account, rows_of
 from ._body import body_id
 from ._discovery import Discovery
@@ -104,6 +104,7 @@ class Sync:
             lists.read_lists(team_ids, start, end, with_teams="teams" in self._operations)
             self._ledger.read_range(first, last, lists.events)
             self._ledger.read_events({*lists.events, *lists.games}, lists.events)
+            self._check_service(first, last)
             lists.read_games(self._events_by_id(first, last, are_all_teams=team_ids is None))
             if self._only is not None:
                 self._scope = Scope(game_ids={event.id for event in lists.events.values() if self._is_selected(event)})
@@ -169,6 +170,19 @@ class Sync:
         )
         return list(dict.fromkeys([*games, *orphans]))
 
+    def _check_service(self, first: datetime, last: datetime) -> None:
+        """Raise `ConfigurationError` for lists of another service; those of another account withdraw nothing yet."""
+        lists, rows = self._lists, self._existing_rows.values()
+        parent = lists.teams_parent
+        teams = _service_check.unlisted_teams(rows, lists.teams) if parent is not None and parent.ids else []
+        entries = _service_check.entries_within(rows, lists.parents(first, last))
+        listed_ids = {*lists.events, *lists.games}
+        are_some_settled = self._settled_entries is not None and bool(self._settled_entries.event_ids)
+        if not are_some_settled and not any((row["game_id"] or _plan.event_of(row)) in listed_ids for row in entries):
+            _service_check.check_host([*teams, *(entries if listed_ids else ())], lists.url)
+        if teams:
+            lists.count_as_empty()
+
     def _withdrawals(self, first: datetime, last: datetime) -> list[Outcome]:
         """Return the withdrawals of games, practices and teams that their lists no longer have."""
         lists = self._lists.parents(first, last)
@@ -207,7 +221,7 @@ class Sync:
         for row in existing_rows:
             is_stored = _plan.has_rows(row) and row["status"] != "withdrawn" and not is_list(row["unit"])
             if row["operation"] in ("teams", "roster") and is_stored and str(row["team_id"]) not in parent.ids:
-                observation = Observation.LIST_WITHOUT_IT if parent.ids else Observation.EMPTY_LIST
+                observation = Observation.EMPTY_LIST if parent.is_empty else Observation.LIST_WITHOUT_IT
                 outcomes.append(self._count_absence(row, observation, "the list of teams no longer has its team"))
         return outcomes
 
