@@ -173,8 +173,7 @@ class Sync:
     def _check_service(self, first: datetime, last: datetime) -> None:
         """Raise `ConfigurationError` for lists of another service; those of another account withdraw nothing yet."""
         lists, rows = self._lists, self._existing_rows.values()
-        parent = lists.teams_parent
-        teams = _service_check.unlisted_teams(rows, lists.teams) if parent is not None and parent.ids else []
+        teams = _service_check.unlisted_teams(rows, lists.teams)
         entries = _service_check.entries_within(rows, lists.parents(first, last))
         listed_ids = {*lists.events, *lists.games}
         are_some_settled = self._settled_entries is not None and bool(self._settled_entries.event_ids)
@@ -222,7 +221,9 @@ class Sync:
             is_stored = _plan.has_rows(row) and row["status"] != "withdrawn" and not is_list(row["unit"])
             if row["operation"] in ("teams", "roster") and is_stored and str(row["team_id"]) not in parent.ids:
                 observation = Observation.EMPTY_LIST if parent.is_empty else Observation.LIST_WITHOUT_IT
-                outcomes.append(self._count_absence(row, observation, "the list of teams no longer has its team"))
+                others = ", nor any other that is stored: it may be another account's"
+                reason = f"the list of teams no longer has its team{others if parent.ids and parent.is_empty else ''}"
+                outcomes.append(self._count_absence(row, observation, reason))
         return outcomes
 
     def _problems(self) -> tuple[list[Outcome], list[Outcome]]:
