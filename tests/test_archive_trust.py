@@ -468,6 +468,13 @@ def test_lists_without_any_stored_team_withdraw_nothing_before_a_second_sync(tmp
     assert {row["team_id"] for row in before}.isdisjoint(row["team_id"] for row in rows(archive.scan("teams"), "teams"))
 
 
+@pytest.mark.usefixtures("whole")
+def test_a_sync_that_requests_no_list_of_teams_withdraws_at_once(archive: sideline.Archive, league: Service) -> None:
+    assert league.change.withdraw_game()
+    assert archive.sync(**SPAN, team_ids=[team.id for team in league.season.teams]).complete
+    assert untrue(archive, league) == {}
+
+
 @pytest.mark.parametrize("are_teams_known", [True, False])
 def test_a_sync_of_another_service_is_refused_and_changes_nothing(
     tmp_path: Path, archive: sideline.Archive, whole_season: Path, *, are_teams_known: bool
@@ -494,15 +501,15 @@ def test_a_service_that_moves_to_another_host_is_the_same_one(tmp_path: Path, le
         assert untrue(archive, league, FEW_TABLES) == {}
 
 
-def test_a_service_that_has_moved_and_lists_nothing_withdraws_nothing(tmp_path: Path, league: Service, season: Path) -> None:
-    shutil.copytree(season, tmp_path / "season")
+def test_a_service_that_has_moved_and_lists_nothing_withdraws_nothing(tmp_path: Path, league: Service, whole_season: Path) -> None:
+    shutil.copytree(whole_season, tmp_path / "season")
     options = league.client_options()
-    for operation, entries in (("schedule", "games"), ("team_events", "events")):
+    for operation, entries in (("schedule", "games"), ("team_events", "events"), ("teams", "teams")):
         league.faults.add(operation, change=lambda body, entries=entries: {**body, entries: []})
     with sideline.Client(**options | {"base_url": options["base_url"].replace("127.0.0.1", "localhost")}, max_retries=0) as client:
         archive = sideline.Archive(tmp_path / "season", client)
         assert sync(archive, tables=(*SPAN["tables"], "teams")).holes
-        assert untrue(archive, league, FEW_TABLES) == {}
+        assert untrue(archive, league, (*FEW_TABLES, "teams")) == {}
 
 
 def test_a_new_team_of_a_service_that_has_moved_has_games_that_no_other_team_has(tmp_path: Path, league: Service, client: sideline.Client) -> None:
