@@ -114,3 +114,31 @@ def test_names_by_the_ids_of_a_column_with_nulls_are_taken(rows: dict[str, Any])
 def test_a_text_in_place_of_axes_names_the_argument_that_was_meant(rows: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=re.escape("ax is matplotlib's axes, not 'hexbin': write kind='hexbin'")):
         sideline.plot.shot_chart(**rows["shot_chart"], ax="hexbin")  # type: ignore[arg-type] - what the test refuses
+
+
+@pytest.mark.parametrize("name", ["audit", "crosswalk", "moments", "four_factors", "true_shooting", "Tracking", "shot_chart", "compare_players", "from_arrow"])
+def test_a_column_of_pandas_with_values_of_several_types_is_named(rows: dict[str, Any], name: str) -> None:
+    """Such as one of a spreadsheet: pyarrow refuses it in its own words, with an error of its own."""
+    library("pandas")
+    box_score, possessions = (rows["metrics"][table] for table in ("box_score", "possessions"))
+    column, frame = {
+        "Tracking": ("x", rows["tracking"]["locations"].to_pandas()),
+        "shot_chart": ("team_id", rows["shot_chart"]["shots"].to_pandas()),
+        "moments": ("session_id", rows["shot_chart"]["shots"].to_pandas()),
+    }.get(name, ("player_id", box_score.to_pandas()))
+    frame[column] = frame[column].astype(object)
+    frame.loc[frame.index[1], column] = 7 if column == "session_id" else "7"
+    calls: dict[str, Callable[[], object]] = {
+        "audit": lambda: sideline.audit(player_stats=frame),
+        "crosswalk": lambda: sideline.crosswalk(box_score, frame),
+        "moments": lambda: sideline.moments(frame, rows["tracking"]["locations"]),
+        "four_factors": lambda: sideline.metrics.four_factors(frame, possessions),
+        "true_shooting": lambda: sideline.metrics.true_shooting(frame),
+        "Tracking": lambda: sideline.Tracking(frame),
+        "shot_chart": lambda: sideline.plot.shot_chart(frame),
+        "compare_players": lambda: sideline.plot.compare_players(frame, rows["compare_players"]["players"]),
+        "from_arrow": lambda: sideline.Table.from_arrow(frame),
+    }
+    with pytest.raises(TypeError, match=f"the column {column} has values of no common type") as excinfo:
+        calls[name]()
+    assert type(excinfo.value) is TypeError

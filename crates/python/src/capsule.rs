@@ -57,8 +57,15 @@ pub(crate) fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBa
         ));
     }
     let read = data.extract::<PyTable>().map_err(|error| {
-        // Polars has types of its own, and sends nulls without a type in a form of its own.
+        // A column of pandas may have values of several types. Polars has types of its own, and sends nulls without a type
+        // in a form of its own.
         let text = error.to_string();
+        if let Some((name, _)) = text.split_once("failed for column ").and_then(|(_, text)| text.split_once(" with type")) {
+            return PyTypeError::new_err(format!(
+                "the column {name} has values of no common type; give it one first, in pandas frame['{name}'].astype('string') \
+                 or pandas.to_numeric(frame['{name}'])"
+            ));
+        }
         let Some((_, text)) = text.split_once("C Data interface error: ") else { return error };
         PyTypeError::new_err(format!(
             "{text} Give each column a type of Arrow first, in polars data.cast({{pl.Null: pl.String, pl.Int128: pl.Int64}})"

@@ -5,7 +5,7 @@ from typing import Any
 from .._client import table_from_arrow
 from .._core import Table
 from .._lazy import pa, pl
-from .._rows import arrow_rows, has_tables, with_plain_types
+from .._rows import arrow_rows, has_tables, polars_frame, with_plain_types
 
 
 def frame_of(argument: str, source: object) -> "pl.DataFrame":
@@ -21,7 +21,7 @@ def frame_of(argument: str, source: object) -> "pl.DataFrame":
         if not source.tables:
             raise ValueError(f"{argument} has no table, only a dict: pass one of stat events, shots or possessions")
         source = source.table(source.tables[0])
-    return with_plain_types(pl.DataFrame(arrow_rows(argument, source)))
+    return with_plain_types(polars_frame(argument, arrow_rows(argument, source)))
 
 
 def of_other_units(frame: "pl.DataFrame", known_rows: "pl.DataFrame") -> "pl.DataFrame":

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from .frames import (
         arrow_rows as arrow_rows,
         has_tables as has_tables,
+        mixed_column as mixed_column,
+        polars_frame as polars_frame,
         schema_to_arrow as schema_to_arrow,
         tables_of as tables_of,
         terms as terms,
@@ -52,8 +54,8 @@ else:
             "drift": "check_drift report_drift stack_level",
             "files": "replaced_file replaced_path",
             "frames": (
-                "arrow_rows has_tables schema_to_arrow tables_of terms to_arrow to_csv to_pandas to_parquet to_polars "
-                "with_plain_types"
+                "arrow_rows has_tables mixed_column polars_frame schema_to_arrow tables_of terms to_arrow to_csv "
+                "to_pandas to_parquet to_polars with_plain_types"
             ),
             "names": "Found with_names",
             "notebook": (

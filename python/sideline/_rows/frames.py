@@ -189,7 +189,7 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
             raise ValueError(f"{argument} needs a table {' or '.join(tables)}; this response has {table_names}")
         return {name: _plain(argument, pl.DataFrame(table)) for name, table in frames.items()}
     rows = arrow_rows(argument, source)
-    frame = pl.DataFrame(rows)
+    frame = polars_frame(argument, rows)
     if isinstance(rows, pl.Series) and rows.dtype == pl.Struct:
         # That is what `polars.from_arrow` makes of a `Table`.
         frame = rows.struct.unnest()
@@ -221,6 +221,28 @@ def arrow_rows(argument: str, source: Any) -> Any:
         return source
     kind = type(source).__name__
     raise TypeError(f"{argument} is a response, a Table, a frame, an Arrow table or a list of them, not {kind}")
+
+
+def polars_frame(argument: str, rows: Any) -> "pl.DataFrame":
+    """Return rows as a polars frame; raises `TypeError` for a column of pandas whose values have no common type."""
+    try:
+        return pl.DataFrame(rows)
+    except (TypeError, ValueError) as error:
+        if not type(error).__module__.startswith("pyarrow"):
+            raise
+        raise mixed_column(argument, rows) from None
+
+
+def mixed_column(argument: str, rows: Any) -> TypeError:
+    """Return the error of rows of which Arrow refused a column."""
+    for name in rows:
+        try:
+            pa.array(rows[name])
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            advice = f"frame[{name!r}].astype('string') or pandas.to_numeric(frame[{name!r}])"
+            text = f"the column {name} has values of no common type ({error}); give it one first, in pandas {advice}"
+            return TypeError(f"{argument}: {text}")
+    return TypeError(f"{argument} has a column that Arrow does not know")
 
 
 def with_plain_types(frame: "pl.DataFrame") -> "pl.DataFrame":

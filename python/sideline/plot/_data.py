@@ -11,7 +11,7 @@ import pyarrow
 
 from .._client import TableName, check_name, is_named, one_id
 from .._core import Payload, Table
-from .._rows import Found, did_you_mean, is_number, visible, with_plain_types
+from .._rows import Found, did_you_mean, is_number, mixed_column, visible, with_plain_types
 from ..batch import BaseBatch
 
 if TYPE_CHECKING:
@@ -193,9 +193,9 @@ def _arrow(rows: object, table: str) -> Any:
         rows = rows.table(cast("TableName", table))
     try:
         return pyarrow.table(rows)
-    except pyarrow.ArrowInvalid as error:
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
         if not hasattr(rows, "with_columns"):
-            raise TypeError(f"{table} has a column whose values have no common type: {error}") from None
+            raise mixed_column(table, rows) from None
         # A frame of polars has types that Arrow lacks. The error for what has no plain type says what to write.
         frame = with_plain_types(cast("polars.DataFrame", rows))
         return pyarrow.table(Table.from_arrow(frame))
