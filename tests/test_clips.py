@@ -57,6 +57,18 @@ def test_a_video_shows_its_own_session_or_game() -> None:
     assert [(row["video"], row["reason"]) for row in clips] == [("g.m3u8", None), ("t.m3u8", None), (None, "no video")]
 
 
+def test_a_row_without_its_game_is_not_found_in_the_video_of_another_game() -> None:
+    """Games of one night are played at the same time, and the responses of a session do not name its game."""
+    videos = [video(gameId=game, hlsFile=f"{game}.m3u8") for game in ("G", "H")]
+    clips = sideline.clips(shots(10, 10, 150, game_id=[None, "H", None]), videos).to_dicts()
+    assert [(row["video"], row["reason"]) for row in clips] == [(None, "several games"), ("H.m3u8", None), (None, "outside the video")]
+    # Of one game at that time, or of its own session, it is.
+    later = video(gameId="H", hlsVideoStartTimestamp=int(BEGAN.timestamp() * 1000) + 60_000)
+    assert spans(sideline.clips(shots(10, game_id=None), [video(gameId="G"), later])) == [(5.0, 13.0, None)]
+    of_sessions = [video(gameId="G", sessionId="R"), video(gameId="H", sessionId="S")]
+    assert spans(sideline.clips(shots(10, game_id=None), of_sessions)) == [(5.0, 13.0, None)]
+
+
 def test_ids_of_other_types_are_those_of_the_videos() -> None:
     assert spans(sideline.clips(shots(10, session_id=5), [video(sessionId=5)])) == [(5.0, 13.0, None)]
 

@@ -19,6 +19,7 @@ from .frames import arrow_of, frame_of, time_column
 from .kinds import Source
 
 NO_VIDEO, OUTSIDE, NO_TIME, OVERLAPPING = "no video", "outside the video", "no time", "overlapping"
+SEVERAL_GAMES = "several games"
 """Values of `reason`. Only a row with "overlapping" has a clip."""
 
 _ADDRESS = re.compile(r"https?://[^\s|]+", re.IGNORECASE)
@@ -177,7 +178,8 @@ def clips(
     The result has a row for each of `rows`, in order: `row` (its position, from 0), `game_id`, `session_id`, `video`,
     `start_s`, `end_s` (seconds of the video), `reason`, `label`, `team`, `player_ids`, `period`, `game_clock`. `reason`
     is null, or "overlapping" for a clip that shares seconds with that of an earlier row. A row without a clip has "no
-    video" (of its session or game), "outside the video" or "no time". A clip is cut at the ends of its video.
+    video" (of its session or game), "outside the video", "no time" or "several games": at its time there are videos of
+    several, and its `game_id` is null. A clip is cut at the ends of its video.
 
     Parameters:
         rows: a payload, a `Table` or a frame. The time of a row is `occurred_at`, or `start_timestamp` or `timestamp`
@@ -251,11 +253,14 @@ def _place(
         return None, 0.0, 0.0, NO_TIME
     of_row = [video for video in files if video.covers(row)]
     first, last = _seconds(start), _seconds(end if end is not None and end >= start else start)
-    for video in of_row:
-        if video.start <= first - video.zero <= video.end:
-            from_, to = first - video.zero - before, last - video.zero + after
-            return video.address, max(from_, video.start), min(to, video.end), None
-    return None, 0.0, 0.0, OUTSIDE if of_row else NO_VIDEO
+    showing = [video for video in of_row if video.start <= first - video.zero <= video.end]
+    if not showing:
+        return None, 0.0, 0.0, OUTSIDE if of_row else NO_VIDEO
+    if row.get("game_id") is None and len({video.game_ids for video in showing if video.game_ids}) > 1:
+        return None, 0.0, 0.0, SEVERAL_GAMES
+    video = showing[0]
+    from_, to = first - video.zero - before, last - video.zero + after
+    return video.address, max(from_, video.start), min(to, video.end), None
 
 
 def _overlaps(shown_spans: list[tuple[float, float]], start: float, end: float) -> bool:
