@@ -670,6 +670,11 @@ def test_on_the_game_clock_periods_follow_each_other_and_pauses_take_no_time() -
     games = some_possessions().append_column("game_id", pa.array(["a", "b"] * 20))
     with pytest.raises(ValueError, match="of 2 games: pass those of one game"):
         possession_timeline(games, new())
+    # The responses of a session do not name its game.
+    sessions = some_possessions().append_column("session_id", pa.array(["a", "b"] * 20))
+    with pytest.raises(ValueError, match="two sessions have the same period and no game_id: pass those of one game"):
+        possession_timeline(sessions, new())
+    possession_timeline(sessions, new(), clock="wall")
 
 
 def some_possessions_and_events() -> tuple[pa.Table, pa.Table]:

@@ -45,8 +45,8 @@ def possession_timeline(
         colors: colours of teams by id; default: those of sideline.
         options: for matplotlib's `broken_barh`.
 
-    Raises `ValueError` for a missing column, which it names, and for game clocks of two games: pass the possessions of
-    one game.
+    Raises `ValueError` for a missing column, which it names, and for game clocks of two games, or of two sessions that
+    have the same period and no `game_id`: pass the possessions of one game.
 
     >>> axes = sideline.plot.possession_timeline(client.possessions(session_id))
     >>> [label.get_text() for label in axes.get_yticklabels()]
@@ -68,8 +68,8 @@ def possession_timeline(
         ax.set(xticks=[], yticks=[], xlabel=note)
         nothing(ax, "possessions")
         return ax
-    if clock == "game" and len(games := set(columns.texts("game_id")[is_complete].tolist())) > 1:
-        raise ValueError(f"these are possessions of {len(games)} games: pass those of one game")
+    if clock == "game":
+        _check_one_game(*(columns.texts(name)[is_complete].tolist() for name in ("game_id", "session_id", "period")))
     team, start, end, period, is_turnover = (
         team[is_complete],
         start[is_complete],
@@ -89,6 +89,14 @@ def possession_timeline(
     marks = "x: turnover" if is_turnover.any() else ""
     ax.set_xlabel("; ".join(filter(None, [axis, marks, note])), fontsize=9, color="0.25")
     return fit(ax)
+
+
+def _check_one_game(games: list[str | None], sessions: list[str | None], periods: list[str | None]) -> None:
+    """Raise for possessions of two games, whose clocks have no common axis."""
+    if len(set(games)) > 1:
+        raise ValueError(f"these are possessions of {len(set(games))} games: pass those of one game")
+    if games[0] is None and len(set(zip(sessions, periods, strict=True))) > len(set(periods)):
+        raise ValueError("two sessions have the same period and no game_id: pass those of one game")
 
 
 def _draw_row(ax: Axes, row: int, bars: Numbers, is_turnover: npt.NDArray[np.bool_], look: dict[str, Any]) -> None:
