@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 from contract import CODES
-from needs import library, needs
+from needs import ARCHIVE, library, needs
 from service import Features, Service
 
 import sideline
@@ -153,6 +154,15 @@ def test_a_page_of_a_client_of_football_has_a_feed_of_football() -> None:
         with client.live(service.season.events[0].id).serve(feed=True) as page, urlopen(page.url + "feed.csv") as response:
             columns = response.read().decode().strip().split(",")
     assert not set(columns) & set(CODES)
+
+
+@needs(*ARCHIVE)
+def test_a_report_has_no_points_of_football(client: sideline.Client, game: sideline.Payload, tmp_path: Path) -> None:
+    archive = sideline.Archive(tmp_path / "football", client)
+    archive.sync(game_ids=[game["id"]], progress=False)
+    [row] = re.findall(r"<tr>.*?</tr>", archive.report().html.partition("Scores and leaders")[2], re.DOTALL)[1:2]
+    assert "?–?" in row
+    assert "0–0" not in row
 
 
 # The simulator's game.

@@ -106,7 +106,7 @@ def _last(starts: Any) -> Any:
 def _result(lines: list[dict[str, Any]], game: dict[str, Any]) -> dict[str, Any]:
     """Return the points of both teams and the leader of each statistic."""
     # A code that no line has may be 0 or unknown.
-    is_known = any(line["PTS"] is not None for line in lines) or not any(line["FG"] or line["FT"] for line in lines)
+    is_known = any(line["PTS"] is not None for line in lines)
     points = {line["team_id"]: line["PTS"] or 0.0 for line in lines if line["is_team_total"] and is_known}
     players = [line for line in lines if not line["is_team_total"]]
     leaders = {}
