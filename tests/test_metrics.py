@@ -251,6 +251,14 @@ def test_a_code_that_was_never_sent_is_refused_by_name(code: str) -> None:
     assert len(metrics.four_factors(box_score, POSSESSIONS)) == 2
 
 
+def test_a_season_without_a_game_has_no_rows_and_lacks_no_code() -> None:
+    stats, possessions = read("stats", {"teams": []}), read("possessions", {"teams": []})
+    for source in (stats, stats.table("player_stats"), stats.to_polars("box_score")):
+        assert metrics.shooting(source).to_dicts() == metrics.effective_field_goal(source).to_dicts() == metrics.true_shooting(source).to_dicts() == []
+        assert metrics.usage(source, possessions).to_dicts() == metrics.four_factors(source, possessions).to_dicts() == []
+        assert metrics.four_factors(source, possessions, by="game_id").to_dicts() == metrics.per_36(source, possessions, stats="BLK").to_dicts() == []
+
+
 def test_points_are_not_guessed() -> None:
     events = POSSESSIONS.to_polars("possession_events")
 

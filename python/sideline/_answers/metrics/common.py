@@ -67,8 +67,9 @@ def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[
     boxes = check_once(pl.concat(parts, how="diagonal_relaxed"), ROW_KEY)
     check_columns(boxes, "box_score", by, codes)
     missing = [code for code in codes if code not in boxes.columns or boxes[code].is_null().all()]
-    if missing:
+    if missing and not boxes.is_empty():
         raise MissingStat(measure, missing)
+    boxes = boxes.with_columns(pl.lit(None, pl.Float64).alias(code) for code in missing)
     # Player 0 is the team; a row of another is the player's unless it says otherwise.
     is_total = pl.col("is_team_total").fill_null(False) | (pl.col("player_id") == 0).fill_null(False)
     return boxes.with_columns(is_team_total=is_total)
