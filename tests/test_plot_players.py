@@ -145,6 +145,14 @@ def test_a_comparison_is_per_game_played() -> None:
     assert ax.get_title(loc="left") == "Ada Bell and Cy Roe"
 
 
+def test_a_game_played_without_a_chosen_statistic_counts() -> None:
+    """A code that is zero may be null: one steal in two games is half a steal per game."""
+    rows = {**LINES, "STL": [1, None, 2, None, None], "FL": [None, None, None, None, 3], "DIST": [9.0] * 5}
+    ax = compare_players(rows, [1, 2], new(), stats=["STL"])
+    assert values(ax) == {"STL": ("0.5", "1.0")}
+    assert ax.get_xlabel() == "per game; 2 and 2 played; bold: the better value"
+
+
 def test_a_comparison_without_games_has_the_values_of_the_rows() -> None:
     rates = {"player_id": [1, 2], "PTS": [17.25, 12.0], "minutes": [31.0, 20.0]}
     ax = compare_players(rates, [2, 1], new(), stats=["PTS"], names={1: "Ada Bell"})

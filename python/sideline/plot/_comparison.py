@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import is_color_like
 
 from .._client import list_of_names
+from .._rows import SCHEMAS
 from ._axes import draws, new_axes
 from ._data import Columns, Named, Names, Numbers, One, Rows, chosen_id, plain
 from ._fit import fit
@@ -35,8 +36,9 @@ def compare_players(
     """Draw the statistics of two players as bars to both sides; the longer bar of each row has the full width.
 
     The values are those of one game on average if the rows have a `game_id`: the sum over a player's rows, divided by
-    the number of games with a row that has a count. Without one, such as in the table of `metrics.per_36`, they are
-    those of the player's only row. The better value is bold; for turnovers and fouls, that is the lower one.
+    the number of games with a row that has a count, of these statistics or another. Without one, such as in the table
+    of `metrics.per_36`, they are those of the player's only row. The better value is bold; for turnovers and fouls,
+    that is the lower one.
 
     Parameters:
         rows: `client.stats` or `client.box_score` of games, or a table with `player_id` and a column for each code.
@@ -104,11 +106,16 @@ def _with_values(columns: Columns, stats: Sequence[str]) -> list[str]:
     ]
 
 
+def _documented_codes() -> set[str]:
+    """Return the stat codes of a box score; that of football has none."""
+    return set(SCHEMAS["box_score"].names).difference(SCHEMAS.of_sport("football")["box_score"].names)
+
+
 def _values(columns: Columns, stats: Sequence[str], player: str) -> tuple[dict[str, float], int | None]:
     """Return each statistic of a player, and the number of games; a share without an attempt is NaN."""
-    codes = sorted({code for stat in stats for code in SHARES.get(stat, (stat,))})
-    counts = {code: columns.numbers(code) for code in codes}
-    has_count = np.any([np.isfinite(counts[code]) for code in codes], axis=0)
+    chosen_codes = {code for stat in stats for code in SHARES.get(stat, (stat,))}
+    counts = {code: columns.numbers(code) for code in sorted(chosen_codes | _documented_codes())}
+    has_count = np.any([np.isfinite(column) for column in counts.values()], axis=0)
     games = columns.texts("game_id")
     if all(game is None for game in games):
         if len(games) > 1:
