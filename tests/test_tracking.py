@@ -407,6 +407,10 @@ def test_a_game_of_the_service_is_tracked(service: sideline.Simulator) -> None:
     with service.client() as client:
         game_tracking = client.tracking(client.game(game_id))  # a game's payload is its id
         shots = client.game_shots(game_id).table().num_rows
+        for plays in (client.stats_details(client.game(game_id)), client.play_by_play(game_id)):
+            expected = game_tracking.defenders(plays.table())
+            for rows in (plays, list(plays) if isinstance(plays, sideline.Batch) else [plays]):
+                assert game_tracking.defenders(rows).to_dicts() == expected.to_dicts()
 
     async def fetch() -> list[dict[str, Any]]:
         async with service.async_client() as client:

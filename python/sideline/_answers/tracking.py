@@ -131,7 +131,8 @@ class Tracking(Unpicklable):
 
         Parameters:
             rows: other rows with `player_id` and a time: `occurred_at`, `timestamp` or `start_timestamp` in the clock
-                of the events, or `t` in that of the positions; default: the shots. The result has a row for each.
+                of the events, or `t` in that of the positions; default: the shots. The result has a row for each. Of
+                a response the shots or, without these, the first table counts.
             at: "release" is the time of the row; seconds or a `timedelta` move it, such as -1 to a second before.
 
         Raises `ValueError` for rows without a time or a player.
@@ -145,7 +146,7 @@ class Tracking(Unpicklable):
         shift = 0.0 if at == "release" else as_seconds(at)
         if not (is_number(shift) and abs(shift) < 3600):
             raise ValueError(f'at is {at!r}; it must be "release", or seconds or a timedelta of less than an hour')
-        tables = None if rows is None else list(_streams("rows", rows, "shots"))
+        tables = None if rows is None else list(_streams("rows", rows, is_any=True))
         return self._core.defenders(tables, float(shift))
 
     def matchups(self) -> Table:
@@ -289,17 +290,20 @@ class Tracking(Unpicklable):
         return f"<sideline.Tracking: {', '.join(parts)}>"
 
 
-def _streams(argument: str, source: object, table: str | None = None) -> Iterable[object]:
-    """Yield the Arrow tables of an argument."""
+def _streams(argument: str, source: object, *, is_any: bool = False) -> Iterable[object]:
+    """Yield the Arrow tables of an argument: of a response that of its name, or the shots or the first."""
     if source is None:
         return
-    name = table or argument
     if isinstance(source, (list, tuple)):
         for part in source:
-            yield from _streams(argument, part, table)
+            yield from _streams(argument, part, is_any=is_any)
     elif has_tables(source):
-        if name not in source.tables:
-            raise ValueError(f"{argument} needs a table {name}; this response has {', '.join(source.tables) or 'none'}")
+        names = ("shots", *source.tables) if is_any else (argument,)
+        name = next((name for name in names if name in source.tables), None)
+        if name is None:
+            raise ValueError(
+                f"{argument} needs a table {names[0]}; this response has {', '.join(source.tables) or 'none'}"
+            )
         yield source.table(name)
     else:
         yield arrow_rows(argument, source)
