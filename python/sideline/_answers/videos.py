@@ -211,7 +211,7 @@ def clips(
     files = _videos(videos, offset)
     shown_spans: dict[str, list[tuple[float, float]]] = {}
     found_rows = []
-    for number, row in enumerate(frame.to_dicts()):
+    for number, row in enumerate(_rows(frame)):
         video, start, end, reason = _place(row, row[time], row.get("end_timestamp"), files, before, after)
         if video is not None:
             reason = OVERLAPPING if _overlaps(shown_spans.setdefault(video, []), start, end) else None
@@ -240,10 +240,16 @@ def _schema() -> dict[str, Any]:
     return {name: kinds.get(name, pl.List(pl.Int64)) for name in order}
 
 
+def _rows(frame: "pl.DataFrame") -> list[dict[str, Any]]:
+    """Return the rows with times in epoch milliseconds: Python has no years beyond 9999."""
+    times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
+    return frame.with_columns(pl.col(times).dt.epoch("ms")).to_dicts()
+
+
 def _place(
     row: Mapping[str, Any],
-    start: datetime | None,
-    end: datetime | None,
+    start: int | None,
+    end: int | None,
     files: Sequence[_Video],
     before: float,
     after: float,
@@ -282,7 +288,7 @@ def _videos(source: object, offset: float) -> list[_Video]:
     if isinstance(source, list | tuple) and all(isinstance(record, Mapping) for record in source):
         rows: list[dict[str, Any]] = [dict(record) for record in source]
     else:
-        rows = frame_of("videos", source).to_dicts()
+        rows = _rows(frame_of("videos", source))
     groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
     for raw in rows:
         # NaN, which pandas writes for a missing value, does not equal itself.

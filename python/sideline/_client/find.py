@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from .._core import Payload, Table
@@ -127,7 +128,8 @@ def tracked_spans(game: Payload) -> list[tuple[str, Any, Any]]:
         *({**session, "start": session["started_at"], "end": session["ended_at"]} for session in sessions),
     ]:
         start, end = row["start"], row["end"]
-        if start is not None and end is not None and start < end:
+        # A time that no calendar has is a text.
+        if isinstance(start, datetime) and isinstance(end, datetime) and start < end:
             first, last = spans.get(row["session_id"], (start, end))
             spans[row["session_id"]] = min(first, start), max(last, end)
     if timeless_ids := sorted({session["session_id"] for session in sessions} - spans.keys()):

@@ -12,6 +12,9 @@ from ._listing import Event, Game, is_sendable
 MIN_SETTLED_TIME = timedelta(hours=3)
 """A game may continue for this long after its last known end: a break between sessions looks like an end."""
 
+_MAX_SESSION_TIME = timedelta(days=200)
+"""A longer session has a wrong start or end; `client.locations` refuses a little more, 10,000 windows."""
+
 _NOT_PLAYED = {"CANCELED", "CANCELLED", "POSTPONED"}
 
 
@@ -105,9 +108,12 @@ class Unit:
         """Why it cannot be requested, or `None`."""
         if not is_sendable(self.id):
             return f"not sent: {self.id[:80]!r} is no id: ids hold ASCII letters, digits, - _ . @ and :"
-        if self.operation == "locations" and not (self.start and self.end and self.start < self.end):
+        if self.operation == "locations":
             start, end = self.start or "no start", self.end or "no end"
-            return f"not sent: locations need a session's start and a later end; it has {start} and {end}"
+            if not (self.start and self.end and self.start < self.end):
+                return f"not sent: locations need a session's start and a later end; it has {start} and {end}"
+            if self.end - self.start > _MAX_SESSION_TIME:
+                return f"not sent: a session of {(self.end - self.start).days} days, from {start} to {end}"
         return None
 
 

@@ -83,7 +83,7 @@ class Columns:
         return self._concatenate(name, _numbers, np.nan, np.float64)
 
     def texts(self, name: str) -> npt.NDArray[np.object_]:
-        """Return a column unchanged, with `None` for null."""
+        """Return a column unchanged but for times, as epoch milliseconds, with `None` for null."""
         return self._concatenate(name, _objects, None, np.object_)
 
     def _concatenate(self, name: str, read: Any, null: object, dtype: Any) -> npt.NDArray[Any]:
@@ -206,9 +206,15 @@ def _arrow(rows: object, table: str) -> Any:
         raise TypeError(message) from None
 
 
+def _without_times(column: Any) -> Any:
+    """Return times as epoch milliseconds: Python has no years beyond 9999."""
+    if not pyarrow.types.is_timestamp(column.type):
+        return column
+    return column.cast(pyarrow.timestamp("ms", tz=column.type.tz), safe=False).cast(pyarrow.int64())
+
+
 def _numbers(name: str, column: Any) -> Numbers:
-    if pyarrow.types.is_timestamp(column.type):
-        column = column.cast(pyarrow.timestamp("ms", tz=column.type.tz), safe=False).cast(pyarrow.int64())
+    column = _without_times(column)
     kinds = pyarrow.types
     if not any(is_it(column.type) for is_it in (kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_null)):
         raise ValueError(f"the column {name} is of type {column.type}; numbers or times are needed")
@@ -219,7 +225,7 @@ def _numbers(name: str, column: Any) -> Numbers:
 
 def _objects(_name: str, column: Any) -> npt.NDArray[np.object_]:
     values = np.empty(len(column), dtype=np.object_)
-    values[:] = column.to_pylist()
+    values[:] = _without_times(column).to_pylist()
     return values
 
 

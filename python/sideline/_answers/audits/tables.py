@@ -1,7 +1,7 @@
 """The tables of an audit as uniform polars frames, and helpers of the rules: scopes, limits, rows of `violations`."""
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -73,6 +73,10 @@ SESSION_TABLES = ("stats", "stat_events", "possessions", "shots")
 """The tables, one for each operation of a session, whose rows have `session_id`."""
 
 
+_CALENDAR = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+"""The first and last times that rules read, a day within what Python has in any zone."""
+
+
 class Tables:
     """The tables by name, with `scope`: the session, or else the game, that a row belongs to.
 
@@ -130,10 +134,8 @@ class Tables:
             pl.lit(None, getattr(pl, kind)).alias(key) for key, kind in optional.items() if key not in frame.columns
         ]
         frame = frame.with_columns(*absent)
-        times = [column for column, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
-        return frame.with_columns(
-            pl.col("session_id", "game_id").cast(pl.String), pl.col(times).dt.cast_time_unit("ms")
-        )
+        times = (_in_calendar(column, kind) for column, kind in frame.schema.items() if isinstance(kind, pl.Datetime))
+        return frame.with_columns(pl.col("session_id", "game_id").cast(pl.String), *times)
 
     def _long(self, boxes: "pl.DataFrame") -> "pl.DataFrame":
         keys = ["session_id", "game_id", *_ROW_KEY]
@@ -230,6 +232,12 @@ class Tables:
         return frame.join(spans.filter(in_order), on="session_id", how="left")
 
 
+def _in_calendar(column: str, kind: "pl.Datetime") -> "pl.Expr":
+    """Return times in milliseconds; one that no calendar has is the first or the last that rules read."""
+    moment = pl.col(column).dt.epoch("ms").clip(*(round(at.timestamp() * 1000) for at in _CALENDAR))
+    return moment.cast(pl.Datetime("ms", kind.time_zone)).alias(column)
+
+
 def violation(row: Row, message: str, expected: Any, found_value: Any) -> Row:
     """Return a row of `violations`; `row` has `scope` or the ids, and the player and team."""
     if "scope" in row:
@@ -261,6 +269,8 @@ def number(value: Any) -> Any:
 
 def moment(value: Any) -> Any:
     """Format a time."""
+    if value in _CALENDAR:
+        return "<out of range>"
     return None if value is None else value.isoformat(timespec="milliseconds")
 
 
