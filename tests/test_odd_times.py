@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from needs import library, needs, require
+from needs import ARCHIVE, library, needs, require
 from service import Features, Service
 
 import sideline
@@ -19,13 +21,13 @@ TIMES = (10**15, -(10**15), 9 * 10**18, 253_402_300_800_000)
 """The years 33658, -29719 and 285 million, and the first moment of the year 10000, in epoch milliseconds."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def league() -> Iterator[Service]:
     with Service(seed=3, now="2027-01-10T12:00:00Z", features=Features.everything()) as league:
         yield league
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client(league: Service) -> Iterator[sideline.Client]:
     with sideline.Client(**league.client_options(), max_retries=0) as client:
         yield client
@@ -115,3 +117,37 @@ def test_a_plan_of_a_session_of_half_a_century_is_refused(client: sideline.Clien
         assert len(client.plan("shots", game_ids=[event.id])) == len(event.sessions)
     finally:
         league.faults.remove(rule)
+
+
+EDGES = (-62_135_596_800_000, 253_402_300_799_999)
+"""The first and the last millisecond that Python has, in epoch milliseconds."""
+
+
+@needs(*ARCHIVE)
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize(("operation", "name"), [("schedule", "tipoff_at"), ("team_events", "started_at"), ("team_events", "ended_at")])
+def test_a_game_at_the_edge_of_the_calendar_ends_no_sync_and_no_report(
+    client: sideline.Client, league: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str, name: str, edge: int
+) -> None:
+    archive = sideline.Archive(tmp_path / "season", client)
+
+    def change(body: Any) -> Any:
+        replace_first(body, name, edge)
+        return body
+
+    rule = league.faults.add(operation, change=change)
+    try:
+        for _ in range(3):
+            archive.sync(start="2026-07-01", end="2027-06-01", on_error="keep", progress=False)
+            assert archive.status().num_rows > 0
+            league.advance(timedelta(days=8))
+    finally:
+        league.faults.remove(rule)
+    for zone in ("Asia/Tokyo", "America/Los_Angeles"):
+        assert "Scores and leaders" in archive.report(tz=zone).html
+        monkeypatch.setenv("SIDELINE_TZ", zone)
+        for table in ("games", "events"):
+            rows = archive.sql(f"select tipoff_at from {table}" if table == "games" else f"select started_at, ended_at from {table}")
+            assert str(rows)
+            assert rows._repr_html_()
+    assert archive.scan("shots").collect().height > 0

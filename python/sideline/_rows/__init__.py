@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         table_text as table_text,
         visible as visible,
     )
-    from .zones import in_zone as in_zone, zone as zone
+    from .zones import in_zone as in_zone, to_zone as to_zone, zone as zone
 else:
     from .._lazy import open_door
 
@@ -64,6 +64,6 @@ else:
             "schemas": "SCHEMAS",
             "suggestions": "did_you_mean resembling",
             "text": "align cell count_text is_number shorten table_text visible",
-            "zones": "in_zone zone",
+            "zones": "in_zone to_zone zone",
         },
     )

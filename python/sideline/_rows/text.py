@@ -56,9 +56,9 @@ def cell(value: Any) -> str:
         return ""
     if isinstance(value, datetime):
         if (name := os.environ.get("SIDELINE_TZ")) and str(value.tzinfo) == "UTC":
-            from .zones import zone
+            from .zones import to_zone, zone
 
-            value = value.astimezone(zone(name, "SIDELINE_TZ"))
+            value = to_zone(value, zone(name, "SIDELINE_TZ"))
         # `strftime` does not pad years before 1000 on every platform.
         text: str = value.replace(tzinfo=None).isoformat(" ", "seconds")
         return text

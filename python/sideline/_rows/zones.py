@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from .suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from .._core import Table
 
@@ -20,6 +20,14 @@ def zone(name: str, source: str) -> "tzinfo":
         hint = did_you_mean(str(name), available_timezones())
         text = f"{source} is {name!r}; it must be the name of a zone, such as America/New_York{hint}"
         raise ValueError(text) from None
+
+
+def to_zone(at: "datetime", zone: "tzinfo") -> "datetime":
+    """Return a time in a zone. One that the zone moves out of the calendar stays in its own."""
+    try:
+        return at.astimezone(zone)
+    except OverflowError:
+        return at
 
 
 def in_zone(table: "Table", name: str) -> "Table":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._client import ArchiveTable, store_of
 from .._core import Payload, Table
-from .._rows import cell, count_text, html, replaced_file, shorten, visible, zone
+from .._rows import cell, count_text, html, replaced_file, shorten, to_zone, visible, zone
 from ..errors import SidelineError
 from ._audits import Auditor
 from ._last_night import STATS, Night, games_of_the_night, loads_and_shots
@@ -225,7 +225,7 @@ def _by_team_and_month(
                 continue
             sides = [(game[f"{side}_team_name"], game[f"{side}_team_id"]) for side in ("home", "away")]
             teams = [str(name or f"team {number}") for name, number in sides if name or number]
-            local = game[at].astimezone(facts.zone)
+            local = to_zone(game[at], facts.zone)
             games.setdefault(game[key], (f"{local:%Y-%m}", teams))
             facts.games.setdefault(game[key], f"{' – '.join(teams)}, {local:%Y-%m-%d}")
     counts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
@@ -289,12 +289,12 @@ def _moment(at: datetime, zone: tzinfo) -> dict[str, str]:
 
 
 def _minute(at: datetime, zone: tzinfo) -> str:
-    return f"{at.astimezone(zone):%Y-%m-%d %H:%M %Z}"
+    return f"{to_zone(at, zone):%Y-%m-%d %H:%M %Z}"
 
 
 def _local(at: datetime | None, zone: tzinfo) -> str:
     """Return a time of a table; its page says the zone."""
-    return "" if at is None else f"{at.astimezone(zone):%Y-%m-%d %H:%M:%S}"
+    return "" if at is None else f"{to_zone(at, zone):%Y-%m-%d %H:%M:%S}"
 
 
 def _tiles(facts: Facts) -> list[dict[str, str]]:
@@ -360,7 +360,7 @@ def _night(facts: Facts) -> Section:
         leaders = [" ".join(map(cell, game["leaders"][stat])) if stat in game["leaders"] else "" for stat in STATS]
         score = "–".join(points) + ("" if is_over else ", not over")
         tipoff = game["tipoff_at"]
-        start = f"{tipoff.astimezone(facts.zone):%Y-%m-%d %H:%M}" if tipoff else ""
+        start = f"{to_zone(tipoff, facts.zone):%Y-%m-%d %H:%M}" if tipoff else ""
         rows.append((" at ".join(sides), score, facts.worst.get(game["game_id"], ""), start, *leaders))
     heads = ("game", "score", "verdict", "tip-off", "points", "rebounds", "assists")
     return {"title": "Last night", "tables": [_table("Scores and leaders", heads, rows)]}

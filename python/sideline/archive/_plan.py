@@ -274,7 +274,7 @@ def is_unstored_hole(row: Mapping[str, Any]) -> bool:
 
 def is_final(unit: Unit, clock: datetime) -> bool:
     """Return whether its event is over, so that a change is a correction. A unit without an event is never final."""
-    return unit.over_at is not None and unit.over_at + MIN_SETTLED_TIME <= clock
+    return unit.over_at is not None and unit.over_at <= clock - MIN_SETTLED_TIME
 
 
 def is_due(unit: Unit, row: Mapping[str, Any] | None, clock: datetime, window: timedelta | None) -> bool:
@@ -334,5 +334,5 @@ def early_games(games: Iterable[Game], event_ids: Collection[str], clock: dateti
 
 def _is_due(game: Game, clock: datetime) -> bool:
     # One without a tip-off may have been played.
-    is_over = game.tipoff_at is None or game.tipoff_at + MIN_SETTLED_TIME <= clock
+    is_over = game.tipoff_at is None or game.tipoff_at <= clock - MIN_SETTLED_TIME
     return is_over and game.status not in _NOT_PLAYED

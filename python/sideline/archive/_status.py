@@ -6,7 +6,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from .._client import table_from_arrow
@@ -356,7 +356,7 @@ def _state_now(row: Row, game: _Game, window: timedelta) -> State:
     # An entry of a list is stored again only where it has changed.
     is_entry = row["operation"] in LIST_OPERATIONS
     seen_at = _latest(row.get("planned_at"), row["listed_at"] if is_entry else None)
-    if seen_at is not None and game.over_at is not None and seen_at >= game.over_at + window:
+    if seen_at is not None and game.over_at is not None and seen_at - game.over_at >= window:
         state = after(state, Observation.LAST_LOOK)
     if row["operation"] != "schedule" and row["over_at"] != game.over_at:
         state = after(state, Observation.NEW_DATE)
@@ -364,12 +364,12 @@ def _state_now(row: Row, game: _Game, window: timedelta) -> State:
 
 
 def _phase(row: Row, game: _Game, delay: timedelta | None, clock: datetime) -> Phase:
-    is_over = game.over_at is not None and game.over_at + MIN_SETTLED_TIME <= clock
+    is_over = game.over_at is not None and game.over_at <= clock - MIN_SETTLED_TIME
     # What was fetched before its game was over says nothing about the whole game.
     is_early = row["status"] in COMPLETE and not row["final"] and row["operation"] != "schedule"
     if game.over_at is None or not is_over or is_early:
         return Phase.OPEN
-    return Phase.WAITING if clock < game.over_at + (delay or _FALLBACK_DELAY) else Phase.DUE
+    return Phase.WAITING if clock - game.over_at < (delay or _FALLBACK_DELAY) else Phase.DUE
 
 
 def _reason(row: Row, game: _Game, verdict: str, clock: datetime, window: timedelta) -> str:
@@ -404,8 +404,8 @@ def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: 
         return "withdrawn", f"the schedule says {game.status}"
     if game.units and all(row["status"] == "withdrawn" for row in game.units):
         return "withdrawn", "no list has it any more"
-    end = game.over_at or (game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None)
-    is_due = end is not None and clock >= end + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME)
+    end = game.over_at or _assumed_end(game.starts_at)
+    is_due = end is not None and clock - end >= max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME)
     is_entry = operation in ("schedule", "game")
     verdict = verdict_of(State.EXPECTED, Phase.DUE if is_due else Phase.WAITING)
     if not is_due:
@@ -426,10 +426,17 @@ def _with_other_times(game: _Game, of_table: Iterable[Row]) -> list[str]:
     ]
 
 
+def _assumed_end(starts_at: datetime | None) -> datetime | None:
+    """Return the end of a game that no list has. One at the end of the calendar ends there."""
+    if starts_at is None:
+        return None
+    return starts_at + min(MIN_SETTLED_TIME, datetime.max.replace(tzinfo=UTC) - starts_at)
+
+
 def _waiting(game: _Game, clock: datetime) -> str:
     if game.starts_at is not None and game.starts_at > clock:
         return f"starts at {game.starts_at:%Y-%m-%d %H:%M} UTC"
-    if game.over_at is None or game.over_at + MIN_SETTLED_TIME > clock:
+    if game.over_at is None or game.over_at > clock - MIN_SETTLED_TIME:
         return "not over as far as known"
     return f"over since {game.over_at:%Y-%m-%d %H:%M} UTC"
 
@@ -462,9 +469,7 @@ def _games(
             listing.sessions[row["session_id"]] = (row["started_at"], row["ended_at"])
     for game in games.values():
         if all(row["operation"] != "game" for row in game.units):
-            game.over_at = _latest(*(row["over_at"] for row in game.units)) or (
-                game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None
-            )
+            game.over_at = _latest(*(row["over_at"] for row in game.units)) or _assumed_end(game.starts_at)
     # A malformed entry may belong to any game if its id is of no known game or practice.
     new_holes = [row for name, row in holes.items() if name not in existing_ids]
     for game in games.values():
