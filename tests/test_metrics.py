@@ -251,6 +251,27 @@ def test_a_code_that_was_never_sent_is_refused_by_name(code: str) -> None:
     assert len(metrics.four_factors(box_score, POSSESSIONS)) == 2
 
 
+def test_a_negative_id_of_a_player_is_that_player() -> None:
+    def with_id(number: int) -> sideline.Payload:
+        ids = {11: number}
+        game: Any = {
+            team: [(*line[:2], *([ids.get(player, player) for player in side] for side in line[2:4]), []) for line in lines] for team, lines in GAME.items()
+        }
+        return read("possessions", possessions_body(game))
+
+    negative, positive = with_id(-11), with_id(11)
+    for metric in (metrics.plus_minus, metrics.on_off, metrics.minutes):
+        rows, expected = (metric(source).drop("player_name").sort(pl.col("player_id").abs()) for source in (negative, positive))
+        assert -11 in rows["player_id"]
+        assert rows.with_columns(pl.col("player_id").abs()).equals(expected)
+    pairs = metrics.lineups(negative, size=2)
+    assert "-11-12" in pairs["lineup"]
+    assert "11-12" not in pairs["lineup"]
+    assert pairs.height == metrics.lineups(positive, size=2).height
+    assert set(pairs["player_names"].list.len()) == {2}
+    assert metrics.lineups(positive, size=2.0).to_dicts() == metrics.lineups(positive, size=2).to_dicts()  # type: ignore[arg-type]
+
+
 def test_a_season_without_a_game_has_no_rows_and_lacks_no_code() -> None:
     stats, possessions = read("stats", {"teams": []}), read("possessions", {"teams": []})
     for source in (stats, stats.table("player_stats"), stats.to_polars("box_score")):

@@ -1,9 +1,13 @@
 """Names of players beside their ids."""
 
+import re
 from typing import Any
 
 from ..._lazy import pl
 from ..._rows import has_tables
+
+_ID = re.compile(r"(?<!\d)-?\d+")
+"""An id of a lineup such as 11-12; a minus sign after another is that of the id."""
 
 
 def player_names(*sources: object) -> "pl.DataFrame":
@@ -41,7 +45,8 @@ def with_lineup_names(table: "pl.DataFrame", *sources: object) -> "pl.DataFrame"
     """Add `player_names`, a list, after `lineup`."""
     names = dict(player_names(*sources).iter_rows())
     lineups = [
-        None if ids is None else [names.get(int(player_id)) for player_id in ids.split("-")] for ids in table["lineup"]
+        None if ids is None else [names.get(int(player_id)) for player_id in _ID.findall(ids)]
+        for ids in table["lineup"]
     ]
     column = pl.Series("player_names", lineups, pl.List(pl.String))
     return table.insert_column(table.columns.index("lineup") + 1, column)

@@ -114,7 +114,7 @@ def lineups(
     if size not in (2, 3, 4, 5):
         raise ValueError(f"size is {size!r}: a lineup has 5, 4, 3 or 2 players")
     keys = [*by, "team_id"]
-    units = sums_by_players(sides_with_points("a lineup", possessions, possession_events, by), keys, size)
+    units = sums_by_players(sides_with_points("a lineup", possessions, possession_events, by), keys, int(size))
     most_first = -(pl.col("possessions") + pl.col("opponent_possessions"))
     sums = units.sort(*keys, most_first, "lineup")
     measured_units = sums.with_columns(*rating_columns(), plus_minus_column(), reason(players="lineup"))

@@ -142,11 +142,11 @@ def sums_by_players(sides: "pl.DataFrame", keys: list[str], size: int) -> "pl.Da
     Each listed player is on court, however many are listed. Possessions with fewer players than `size`, and lineups of
     more than five, are summed with null as their players.
     """
-    five = pl.col("ids").list.unique().list.sort().cast(pl.List(pl.String)).list.join("-").fill_null("")
+    five = pl.col("ids").list.unique().list.sort().cast(pl.List(pl.String)).list.join(" ").fill_null("")
     fives = sides.with_columns(five=five).group_by(*keys, "five").agg(sums_of_play())
     parts: list[tuple[str, str | None]] = []
     for ids in fives["five"].unique():
-        players = ids.split("-") if ids else []
+        players = ids.split()
         is_known = size <= len(players) and (size == 1 or len(players) <= 5)
         parts.extend((ids, "-".join(part)) for part in combinations(players, size) if is_known)
         if not is_known:
