@@ -174,6 +174,34 @@ def test_all_times_that_a_filter_allows_are_in_the_range(condition: Callable[[po
         assert rows.height == shots.filter(matching).height > 0
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        lambda at: at.is_between(EARLY, datetime.max.replace(tzinfo=UTC)),
+        lambda at: (at >= EARLY) & (at < datetime(2999, 1, 1, tzinfo=UTC)),
+        lambda at: (at >= EARLY) & (at >= datetime.min.replace(tzinfo=UTC)),
+        lambda at: (at >= datetime(1970, 1, 1, tzinfo=UTC)) & (at < EARLY + DAY),
+        lambda at: at == datetime.max.replace(tzinfo=UTC),
+        lambda at: at >= datetime(2101, 1, 1, tzinfo=UTC),
+        lambda at: at > datetime(2028, 1, 1, tzinfo=UTC),
+        lambda at: at < EARLY - 30 * DAY,
+        lambda at: (at > EARLY + 9 * DAY) & (at < EARLY - 9 * DAY),
+    ],
+    ids=["to the end", "without an end", "from the beginning", "from 1970", "at the end", "beyond 2100", "to come", "before", "never"],
+)
+def test_any_times_of_a_filter_are_a_range(condition: Callable[[polars.Expr], polars.Expr], tmp_path: Path) -> None:
+    """A filter is no argument: what no range of the service can be is a smaller one, or none of its rows exist."""
+    with Service(seed=3, now="2027-03-01T12:00:00Z") as service, sideline.Client(**service.client_options()) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(start=EARLY + 5 * DAY, end="2027-03-01", progress=False)
+        matching = condition(pl.col("occurred_at"))
+        shots = pl.DataFrame(service.truth()["shots"], schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")})
+        for _ in range(2):
+            service.requests.clear()
+            assert archive.scan("shots", refresh=True).filter(matching).collect().height == shots.filter(matching).height
+        assert service.requests.counts() == {}
+
+
 def test_a_hole_raises_and_is_closed_by_the_next_query(league: Service, archive: sideline.Archive) -> None:
     event = games_of(league)[0]
     league.faults.add("shots", path=f"/{event.sessions[0].id}/", status=400, times=1)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _MARGIN = timedelta(days=1)
 """How far from a row's time the start of its game may lie."""
 
+_FIRST, _LAST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2100, 12, 31, tzinfo=UTC)
+"""The first and last times of requested ranges."""
+
 _COLUMNS = ("session_id", "game_id", "event_id", "starts_at", "status")
 """Columns of `coverage` that are read."""
 
@@ -167,6 +170,9 @@ def _due(store: Store, operations: Collection[str], predicate: "pl.Expr | None",
     start, end = refresh.start, refresh.end
     if start is None and predicate is not None:
         start, end = dates(predicate)
+        if start is not None and end is None and _UPCOMING.isdisjoint(operations):
+            # Nothing has rows after now, where the range ends.
+            start = min(start, at - _MARGIN)
     ids = None if predicate is None else ids_of(predicate)
     rows = [] if ids is None and start is not None else _read.coverage(store, _COLUMNS)
     if start is None:
@@ -295,9 +301,15 @@ def _ids(term: "pl.Expr") -> set[str] | None:
 
 
 def dates(predicate: "pl.Expr") -> tuple[datetime | None, datetime | None]:
-    """Return the range of a predicate's comparisons of times with a value, a day wider, or nothing."""
+    """Return the range of a predicate's comparisons of times with a value, a day wider, or nothing.
+
+    The range can be requested, also where no time can match.
+    """
     first, last = _times(predicate)
-    return (None, None) if first is None else (first - _MARGIN, None if last is None else last + _MARGIN)
+    if first is None:
+        return None, None
+    start = min(max(first, _FIRST + _MARGIN), _LAST) - _MARGIN
+    return start, None if last is None or last >= _LAST else max(last, start) + _MARGIN
 
 
 def _times(predicate: "pl.Expr") -> tuple[datetime | None, datetime | None]:
