@@ -151,3 +151,18 @@ def test_a_game_at_the_edge_of_the_calendar_ends_no_sync_and_no_report(
             assert str(rows)
             assert rows._repr_html_()
     assert archive.scan("shots").collect().height > 0
+
+
+@needs(*ARCHIVE)
+@pytest.mark.parametrize("duration", [timedelta.max, 10**12])
+def test_a_duration_without_end_is_refused(client: sideline.Client, tmp_path: Path, duration: timedelta | int) -> None:
+    archive = sideline.Archive(tmp_path / "season", client)
+    archive.sync(start="2026-12-01", end="2027-01-01", progress=False)
+    for call in (
+        lambda: archive.sync(start="2026-12-01", end="2027-01-01", correction_window=duration),
+        lambda: archive.status(correction_window=duration),
+        lambda: archive.scan("shots", refresh=duration, start="2026-12-01"),
+        lambda: archive.vacuum(retain=duration),
+    ):
+        with pytest.raises(ValueError, match=r"give at most 1,000 years, such as timedelta\(days=7\)"):
+            call()

@@ -82,6 +82,8 @@ def as_timedelta(name: str, duration: "Duration") -> "timedelta":
         raise ValueError(f"{name} is {seconds} seconds; it must be finite: write timedelta(days=7)") from None
     if seconds < 0:
         raise ValueError(f"{name} is {duration}: it cannot be negative; write timedelta(days=7)")
+    if period > timedelta(days=365_250):
+        raise ValueError(f"{name} is {duration}: give at most 1,000 years, such as timedelta(days=7)")
     return period
 
 
