@@ -73,6 +73,11 @@ def test_ids_of_other_types_are_those_of_the_videos() -> None:
     assert spans(sideline.clips(shots(10, session_id=5), [video(sessionId=5)])) == [(5.0, 13.0, None)]
 
 
+def test_ids_that_a_join_of_pandas_made_floats_are_written_as_ids() -> None:
+    [clip] = sideline.clips(shots(10, team_id=1001.0, player_id=7.0, session_id=5.0), [video(sessionId=5)]).to_dicts()
+    assert (clip["video"], clip["team"], clip["player_ids"], clip["session_id"]) == (video()["hlsFile"], "1001", [7], "5")
+
+
 @pytest.mark.parametrize("name", ["hlsDuration", "hlsStartOffset", "hlsVideoDelayMs", "gameId", "sessionId"])
 def test_nan_in_a_video_is_a_missing_value(name: str) -> None:
     with_nan, without = (video(**{name: value}) for value in (float("nan"), None))

@@ -52,7 +52,7 @@ class _Video:
         """Return whether it is of the row's session, or of its game, if both are known."""
         for name, ids in (("session_id", self.session_ids), ("game_id", self.game_ids)):
             if ids and row.get(name) is not None:
-                return str(row[name]) in ids
+                return _text(row[name]) in ids
         return True
 
 
@@ -310,8 +310,8 @@ def _videos(source: object, offset: float) -> list[_Video]:
     return [
         _Video(
             address,
-            game_ids=frozenset(str(row["game_id"]) for row in group if row.get("game_id")),
-            session_ids=frozenset(str(row["session_id"]) for row in group if row.get("session_id")),
+            game_ids=frozenset(filter(None, (_text(row.get("game_id")) for row in group))),
+            session_ids=frozenset(filter(None, (_text(row.get("session_id")) for row in group))),
             zero=zero,
             start=min(row["hls_start_offset"] or 0.0 for row in group),
             end=max(_end(row) for row in group),
@@ -373,7 +373,9 @@ def _player_ids(row: Mapping[str, Any]) -> list[int]:
 
 
 def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+    # A join of pandas with missing rows makes floats of ids.
+    written_value = int(value) if isinstance(value, float) and value.is_integer() else value
+    return None if written_value is None else str(written_value)
 
 
 def _line(value: object) -> str:
