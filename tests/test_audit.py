@@ -52,6 +52,15 @@ def violations(bodies: Bodies, session_id: str) -> list[dict[str, Any]]:
 
 
 @needs("polars")
+def test_flags_of_a_database_without_booleans_are_flags(client: sideline.Client, session_id: str) -> None:
+    shots, details = client.shots(session_id).to_polars(), client.stats_details(session_id)
+    rows = shots.with_columns(pl.col("is_make", "is_3point").cast(pl.Int8))
+    assert {run.rule: run.violations for run in sideline.audit(shots=rows, stat_events=details).rules} == {
+        run.rule: run.violations for run in sideline.audit(shots=shots, stat_events=details).rules
+    }
+
+
+@needs("polars")
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.extended) for seed in (2, 3))])
 def test_a_clean_season_has_no_violation(seed: int) -> None:
     with sideline.Simulator(seed=seed, teams=4, games=12, now="2027-03-01T12:00:00Z") as service, service.client() as client:

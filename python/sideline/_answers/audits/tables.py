@@ -69,6 +69,9 @@ _OPTIONAL: Mapping[str, Mapping[str, str]] = {
     "events": {"is_practice_event": "Boolean", "game_type": "String"},
 }
 
+_FLAGS = ("is_make", "is_3point", "is_team_total")
+"""Columns of flags, which a database without booleans writes as 0 and 1."""
+
 SESSION_TABLES = ("stats", "stat_events", "possessions", "shots")
 """The tables, one for each operation of a session, whose rows have `session_id`."""
 
@@ -135,7 +138,10 @@ class Tables:
         ]
         frame = frame.with_columns(*absent)
         times = (_in_calendar(column, kind) for column, kind in frame.schema.items() if isinstance(kind, pl.Datetime))
-        return frame.with_columns(pl.col("session_id", "game_id").cast(pl.String), *times)
+        flags = [column for column in _FLAGS if column in frame.columns]
+        return frame.with_columns(
+            pl.col("session_id", "game_id").cast(pl.String), pl.col(flags).cast(pl.Boolean), *times
+        )
 
     def _long(self, boxes: "pl.DataFrame") -> "pl.DataFrame":
         keys = ["session_id", "game_id", *_ROW_KEY]
