@@ -13,7 +13,10 @@ import zopfli
 def shrink(wheel: Path) -> None:
     """Write each file of a wheel anew; its content, order and times stay."""
     smaller = wheel.with_suffix(".partial")
-    with zipfile.ZipFile(wheel) as old, zopfli.ZipFile(smaller, "w", zipfile.ZIP_DEFLATED, iterations=5) as new:
+    with (
+        zipfile.ZipFile(wheel) as old,
+        zopfli.ZipFile(smaller, "w", zipfile.ZIP_DEFLATED, iterations=5, block_splitting_max=0) as new,
+    ):
         for info in old.infolist():
             new.writestr(info, old.read(info))
     smaller.replace(wheel)

@@ -12,6 +12,7 @@ pub use settings::SettingSource;
 
 use crate::error::{Error, Result};
 use crate::scrub::Scrubber;
+use idna::punycode::encode_str;
 use lookup::Lookup;
 use std::time::Duration;
 use url::{Host, Url};
@@ -270,8 +271,12 @@ fn checked_key_place(value: Option<&str>) -> Result<KeyPlace> {
     }
 }
 
+fn refuse<T>(text: String) -> Result<T> {
+    Err(Error::configuration(text))
+}
+
 fn at_least_one(number: usize, parameter: &str) -> Result<usize> {
-    if number > 0 { Ok(number) } else { Err(Error::configuration(format!("{parameter} must be at least 1"))) }
+    if number > 0 { Ok(number) } else { refuse(format!("{parameter} must be at least 1")) }
 }
 
 fn not_among(parameter: &str, value: &str, choices: &str) -> Error {
@@ -289,18 +294,14 @@ fn checked_token_path(path: String) -> Result<String> {
     if is_good {
         return Ok(path);
     }
-    Err(Error::configuration(format!(
-        "token_path is {path:?}; write a path such as {TOKEN_PATH:?}, with {{game_id}} once"
-    )))
+    refuse(format!("token_path is {path:?}; write a path such as {TOKEN_PATH:?}, with {{game_id}} once"))
 }
 
 fn checked_parameter(name: String) -> Result<String> {
     if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte)) {
         return Ok(name);
     }
-    Err(Error::configuration(format!(
-        "token_parameter is {name:?}; write the name of a query parameter, such as \"token\""
-    )))
+    refuse(format!("token_parameter is {name:?}; write the name of a query parameter, such as \"token\""))
 }
 
 /// The value is not shown: it may be a credential.
@@ -314,12 +315,10 @@ fn no_control_characters(value: String, source: &str) -> Result<String> {
 }
 
 fn checked_timeouts(timeouts: Timeouts) -> Result<Timeouts> {
+    let limit = MAX_TIMEOUT.as_secs();
     for (name, value) in [("connect", timeouts.connect), ("read", timeouts.read), ("total", timeouts.total)] {
         if value.is_zero() || value > MAX_TIMEOUT {
-            return Err(Error::configuration(format!(
-                "the {name} timeout must be more than 0 and at most {} seconds",
-                MAX_TIMEOUT.as_secs()
-            )));
+            return refuse(format!("the {name} timeout must be more than 0 and at most {limit} seconds"));
         }
     }
     Ok(timeouts)
@@ -328,19 +327,16 @@ fn checked_timeouts(timeouts: Timeouts) -> Result<Timeouts> {
 fn checked_rate(rate: f64) -> Result<f64> {
     // Below one request in a day nothing would ever be sent; the bound also keeps the interval finite.
     if rate.is_finite() && rate >= 1.0 / 86_400.0 {
-        Ok(rate)
-    } else {
-        Err(Error::configuration(format!(
-            "requests_per_second is {rate}; it must be a number greater than 0, such as 5 or 0.5"
-        )))
+        return Ok(rate);
     }
+    refuse(format!("requests_per_second is {rate}; it must be a number greater than 0, such as 5 or 0.5"))
 }
 
 /// Checks a base URL, and removes what the operations' paths add.
 fn origin(text: &str, parameter: &str, [secure, plain]: [&str; 2], allow_http: bool) -> Result<String> {
-    let refuse = |reason: String| Err(Error::configuration(format!("{parameter} {reason}")));
+    let refuse = |reason: String| refuse(format!("{parameter} {reason}"));
     // Shown only after checking that it holds no password.
-    let Ok(url) = Url::parse(text) else {
+    let Ok(url) = Url::parse(&with_ascii_host(text)) else {
         return refuse(format!("is not an address; write it as {secure}://host"));
     };
     if !url.username().is_empty() || url.password().is_some() {
@@ -359,6 +355,18 @@ fn origin(text: &str, parameter: &str, [secure, plain]: [&str; 2], allow_http: b
     }
     let port = url.port().map_or(String::new(), |port| format!(":{port}"));
     Ok(format!("{}://{host}{port}{}", url.scheme(), prefix(url.path())))
+}
+
+/// Writes the letters of a host in ASCII, by which names are looked up. `idna` would need tables of all letters for more.
+fn with_ascii_host(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("//") else { return address.to_owned() };
+    let (host, rest) = rest.split_at(rest.find([':', '/', '?', '#']).unwrap_or(rest.len()));
+    let in_ascii = |label: &str| match encode_str(&label.to_lowercase()) {
+        Some(code) if !label.is_ascii() => format!("xn--{code}"),
+        _ => label.to_owned(),
+    };
+    let labels: Vec<_> = host.split('.').map(in_ascii).collect();
+    format!("{scheme}//{}{rest}", labels.join("."))
 }
 
 /// Removes the beginning of an operation's path (`/v1/data/..`); the remaining prefix belongs to a reverse proxy.

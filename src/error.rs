@@ -78,7 +78,7 @@ pub struct FileError {
     pub message: String,
     /// The system's error number; `None`: another process has locked the file (`BlockingIOError`).
     pub errno: Option<i32>,
-    source: Option<Source>,
+    pub(crate) source: Option<Source>,
 }
 
 impl FileError {
@@ -87,11 +87,6 @@ impl FileError {
         const INPUT_OUTPUT_ERROR: i32 = 5;
         let errno = Some(error.raw_os_error().unwrap_or(INPUT_OUTPUT_ERROR));
         FileError { path: path.into(), message: error.to_string(), errno, source: Some(Arc::new(error)) }
-    }
-
-    /// Another process has locked the file.
-    pub(crate) fn of_lock(path: String, message: String) -> Self {
-        FileError { path, message, errno: None, source: None }
     }
 }
 

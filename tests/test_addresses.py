@@ -68,6 +68,7 @@ def test_an_address_is_sent_and_signed_as_it_is_read(
         ("http://service.invalid:443", "service.invalid:443", "service.invalid:443"),
         ("http://service.invalid.:81", "service.invalid.:81", "service.invalid.:81"),
         ("http://bücher.invalid", "xn--bcher-kva.invalid", "xn--bcher-kva.invalid"),
+        ("http://Die.BÜCHER.invalid:81/prä", "die.xn--bcher-kva.invalid:81", "die.xn--bcher-kva.invalid:81"),
         ("http://under_score.invalid:81/pre", "under_score.invalid:81", "under_score.invalid:81"),
     ],
 )

@@ -1,7 +1,7 @@
 //! Looks settings up: the explicit value, else a variable.
 
-use super::{SettingSource, no_control_characters};
-use crate::error::{Error, Result};
+use super::{SettingSource, no_control_characters, refuse};
+use crate::error::Result;
 
 pub(super) struct Lookup<'a> {
     pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
@@ -18,8 +18,7 @@ impl Lookup<'_> {
     ) -> Result<Option<String>> {
         let (value, source) = match argument {
             Some(value) if value.is_empty() => {
-                let text = format!("{parameter} is empty; leave it out to read it from {name}");
-                return Err(Error::configuration(text));
+                return refuse(format!("{parameter} is empty; leave it out to read it from {name}"));
             }
             Some(value) => (Some(value), SettingSource::Explicit),
             // An empty variable counts as unset.

@@ -17,7 +17,7 @@ const BROADCAST: &str = "/broadcast/";
 pub(super) fn follow(link: &str, sport: Sport) -> Result<Request> {
     let (path, query) = path_and_query(link)?;
     if !path.starts_with(DATA) {
-        return Err(Error::Argument(format!("the link's path {path:?} does not begin with {DATA}")));
+        return refuse(format!("the link's path {path:?} does not begin with {DATA}"));
     }
     check_path(path)?;
     let target = OPERATIONS.iter().find_map(|operation| Some((operation, match_operation(operation, path, query)?)));
@@ -37,12 +37,10 @@ pub(super) fn get(mut arguments: Arguments) -> Result<Request> {
     let at = arguments.iter().position(|(name, _)| name == "path").ok_or_else(|| missing("path"))?;
     let path = &text("path", arguments.remove(at).1)?;
     if !path.starts_with('/') {
-        return Err(Error::Argument(format!(
-            "the path {path:?} does not begin with a slash; for a whole link write follow(link)"
-        )));
+        return refuse(format!("the path {path:?} does not begin with a slash; for a whole link write follow(link)"));
     }
     if path.contains(['?', '#']) {
-        return Err(Error::Argument(format!("the path {path:?} holds a query; give it as params={{\"name\": value}}")));
+        return refuse(format!("the path {path:?} holds a query; give it as params={{\"name\": value}}"));
     }
     check_path(path)?;
     let mut query = Vec::with_capacity(arguments.len());
@@ -62,6 +60,10 @@ pub(super) fn get(mut arguments: Arguments) -> Result<Request> {
     })
 }
 
+fn refuse<T>(text: String) -> Result<T> {
+    Err(Error::Argument(text))
+}
+
 /// Path and query as written in the link; a fragment is never sent.
 fn path_and_query(link: &str) -> Result<(&str, &str)> {
     // Copied text often has blanks around it.
@@ -73,9 +75,7 @@ fn path_and_query(link: &str) -> Result<(&str, &str)> {
         Some(scheme) => link[scheme.len()..].find('/').map_or("", |at| &link[scheme.len() + at..]),
     };
     if !from_path.starts_with('/') {
-        return Err(Error::Argument(format!(
-            "{link:?} is not a link: give an address, or a path that begins with {DATA}"
-        )));
+        return refuse(format!("{link:?} is not a link: give an address, or a path that begins with {DATA}"));
     }
     Ok(from_path.split_once('?').unwrap_or((from_path, "")))
 }
@@ -86,12 +86,10 @@ fn check_path(path: &str) -> Result<()> {
     // An encoded dot may be encoded again. Each round shortens the text, so this ends.
     loop {
         if text.chars().any(char::is_control) || text.contains('\\') {
-            return Err(Error::Argument("the path holds a control character or a backslash".into()));
+            return refuse("the path holds a control character or a backslash".into());
         }
         if text.split('/').any(|segment| segment == "." || segment == "..") {
-            return Err(Error::Argument(format!(
-                "the path {path:?} holds a segment . or ..; write the path it leads to"
-            )));
+            return refuse(format!("the path {path:?} holds a segment . or ..; write the path it leads to"));
         }
         let next = percent_decode_str(&text).decode_utf8_lossy().into_owned();
         if next == text {

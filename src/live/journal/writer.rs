@@ -129,7 +129,7 @@ fn lock(file: &File, path: &Path) -> Result<()> {
         Err(TryLockError::Error(error)) => Err(file_error(path, error)),
         Err(TryLockError::WouldBlock) => {
             let message = "another recorder writes to this journal".into();
-            Err(Error::File(FileError::of_lock(path.display().to_string(), message)))
+            Err(Error::File(FileError { path: path.display().to_string(), message, errno: None, source: None }))
         }
     }
 }
