@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from needs import library, needs
+from service import EMPTY, Service, instant
 
 import sideline
 from sideline import metrics
@@ -356,6 +357,41 @@ def test_rounding_of_a_shot_is_no_violation(bodies: Bodies, session_id: str) -> 
 
 
 @needs("polars")
+@pytest.mark.parametrize("factor", [1_000, -1_000, 5_000])
+def test_a_time_that_python_has_not_is_one_violation(factor: int, bodies: Bodies, session_id: str) -> None:
+    """Such as one in microseconds, which no `datetime` holds."""
+    event = line(bodies["stat_events"], total=False, code="FGA")["stats"]["FGA"][0]
+    shot = bodies["shots"]["teams"][0]["player_shots"][0]["shots"][0]
+    event["occurred_at"] *= factor
+    shot["occurred_at"] *= factor
+    rows = violations(bodies, session_id)
+    assert [(row["rule"], "<out of range>" in row["message"]) for row in rows] == [("happens_inside_session", True)] * 2
+
+
+@needs("polars")
+def test_an_odd_time_says_nothing_about_a_game_that_is_played_now() -> None:
+    with Service(seed=3, now="2026-03-01T12:00:00Z", games=2) as service, sideline.Client(**service.client_options()) as client:
+        finished_game, live_game = service.season.games[:2]
+        service.freeze(instant(live_game.end + 5 * 60_000))
+        for operation in set(OPERATIONS.values()) - {"game"}:
+            service.faults.add(operation, path=live_game.sessions[-1].id, change=EMPTY)
+        sessions = [session.id for game in (finished_game, live_game) for session in game.sessions]
+
+        def names_of_rules() -> list[tuple[str, str]]:
+            tables = {argument: getattr(client, operation)(sessions) for argument, operation in OPERATIONS.items() if argument != "sessions"}
+            rows = sideline.audit(**tables, sessions=[client.game(game.id) for game in (finished_game, live_game)]).to_dicts()
+            return [(row["rule"], row["session_id"]) for row in rows]
+
+        def a_year_later(body: Body) -> Body:
+            line(body, total=False, code="FGA")["stats"]["FGA"][0]["occurred_at"] += 365 * 86_400_000
+            return body
+
+        assert names_of_rules() == []
+        service.faults.add("stats_details", path=sessions[0], change=a_year_later)
+        assert names_of_rules() == [("happens_inside_session", sessions[0])]
+
+
+@needs("polars")
 def test_a_correction_is_reported_where_it_has_not_arrived(session_id: str) -> None:
     with sideline.Simulator(seed=7, now="2027-03-01T12:00:00Z") as service, service.client() as client:
         game = service.games[0]["event_id"]
@@ -468,6 +504,6 @@ def test_audit_is_one_public_name() -> None:
 
     assert audit is sideline.audit
     assert callable(audit)
-    assert repr(audit) == "<sideline.audit: 32 rules>"
+    assert repr(audit) == "<sideline.audit: 33 rules>"
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("sideline.audits")

@@ -326,6 +326,20 @@ def a_play_of_another_player(game: Game) -> None:
     play["pid"] = str(UNKNOWN_ID)
 
 
+def shots_of_a_player_under_the_other_team(game: Game) -> None:
+    team, other = bodies(game)["shots"]["teams"]
+    other["player_shots"].append(team["player_shots"].pop())
+
+
+def shots_of_another_team(game: Game) -> None:
+    team = bodies(game)["shots"]["teams"][0]
+    team["id"] = UNKNOWN_ID
+
+
+def possessions_of_another_team(game: Game) -> None:
+    bodies(game)["possessions"]["teams"][1]["id"] = UNKNOWN_ID
+
+
 def possessions_of_one_team_alone(game: Game) -> None:
     for body in game["sessions"].values():
         del body["details"]
@@ -372,6 +386,9 @@ EXPECTED: dict[Callable[[Game], None], tuple[str, int | None, int | None]] = {
     rows_of_a_withdrawn_session_still_listed: ("withdrawn_sessions_have_no_rows", 0, 1),
     a_play_too_few: ("plays_match_events", 0, 1),
     a_play_of_another_player: ("plays_match_events", 0, 2),
+    shots_of_a_player_under_the_other_team: ("players_have_one_team", 0, 1),
+    shots_of_another_team: ("players_have_one_team", 0, 7),
+    possessions_of_another_team: ("players_have_one_team", 0, 9),
     possessions_of_one_team_alone: ("both_teams_have_possessions", 0, 1),
     a_box_score_less_than_one_off: ("box_score_is_sum_of_events", 0, 2),
 }
@@ -404,7 +421,7 @@ def test_a_planted_violation_is_named_by_its_rule_alone(plant: Callable[[Game], 
 
 def test_rules_have_names_meanings_tables_and_units() -> None:
     rules = sideline.audit.rules()
-    assert len({rule.rule for rule in rules}) == len(rules) == 32
+    assert len({rule.rule for rule in rules}) == len(rules) == 33
     for rule in rules:
         assert rule.meaning.endswith(".")
         assert rule.tables or rule.any_of
@@ -672,15 +689,15 @@ def test_the_result_says_which_rules_ran_and_what_the_others_miss(client: sideli
     assert isinstance(result, sideline.Table)
     assert [run.rule for run in result.rules] == [rule.rule for rule in sideline.audit.rules()]
     ran = {run.rule: run for run in result.rules if run.is_run}
-    assert set(ran) == {"team_is_sum_of_players", "rows_occur_once", "points_from_makes"}
+    assert set(ran) == {"team_is_sum_of_players", "rows_occur_once", "points_from_makes", "players_have_one_team"}
     assert ran["points_from_makes"].tables == ("player_stats",)
     assert ran["points_from_makes"].rows == client.stats(session_id).table("player_stats").num_rows
     missing = {run.rule: run.missing for run in result.rules if not run.is_run}
     assert missing["box_score_is_sum_of_events"] == ("stat_events",)
     assert missing["periods_in_order"] == ("sessions", "events", "stat_events or shots or possessions")
-    assert repr(result) == "<sideline.audit: 0 violations, 3 of 32 rules run>"
+    assert repr(result) == "<sideline.audit: 0 violations, 4 of 33 rules run>"
     for text in (str(result), result._repr_html_()):
-        assert "3 rules ran: team_is_sum_of_players, rows_occur_once, points_from_makes." in text
+        assert "4 rules ran: team_is_sum_of_players, rows_occur_once, points_from_makes, players_have_one_team." in " ".join(text.split())
         assert "29 did not, for want of" in text
     assert max(map(len, str(result).splitlines()[2:])) <= 80
 

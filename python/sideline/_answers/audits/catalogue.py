@@ -227,6 +227,12 @@ _CATALOGUE = (
         _ROWS,
     ),
     _rule(
+        presence.players_have_one_team,
+        "All rows of a player in a session are of one team. Practices are not checked.",
+        (),
+        _ROWS,
+    ),
+    _rule(
         presence.sessions_are_listed,
         "A session that has rows is a session of an event. All events that concern the rows must be in `game`.",
         ("sessions",),

@@ -144,24 +144,7 @@ def players_are_on_a_roster(tables: Tables) -> Rows:
     since = pl.col("listed_from") if "listed_from" in rosters.columns else pl.lit(None, pl.Datetime("ms", "UTC"))
     # The roster of a game lists everyone who was there; any other only players since it was requested.
     teams = rosters.group_by("team_id").agg(since=pl.when(since.is_null().any()).then(None).otherwise(since.min()))
-    parts = [
-        tables.add_scope(tables[name]).select("scope", "session_id", "team_id", player_id=player, table=pl.lit(name))
-        for name, player in (
-            ("stats", pl.col("player_id")),
-            ("stat_events", pl.col("player_id")),
-            ("shots", pl.col("player_id")),
-        )
-        if name in tables
-    ]
-    if "possessions" in tables:
-        lineups = tables.add_scope(tables["possessions"]).select(
-            "scope", "session_id", "team_id", player_id="player_ids"
-        )
-        parts.append(lineups.explode("player_id").with_columns(table=pl.lit("possessions")))
-    seen = pl.concat(parts, how="vertical_relaxed").filter(pl.col("player_id") > 0)
-    seen = seen.group_by("scope", "session_id", "team_id", "player_id", maintain_order=True).agg(
-        pl.col("table").unique(maintain_order=True)
-    )
+    seen = _players(tables, pl.col("player_ids"))
     unknown_players = seen.join(rosters, on="player_id", how="anti").join(teams, on="team_id", how="inner")
     starts = tables.sessions.select("session_id", "started_at")
     unknown_players = unknown_players.join(starts, on="session_id", how="left", maintain_order="left")
@@ -170,6 +153,30 @@ def players_are_on_a_roster(tables: Tables) -> Rows:
         table_names = ", ".join(row["table"])
         message = f"player {row['player_id']} of team {row['team_id']} has rows in {table_names} and is on no roster"
         yield violation(row, message, "a player of a roster", row["player_id"])
+
+
+def players_have_one_team(tables: Tables) -> Rows:
+    # One on both sides of a possession is covered by another rule.
+    own_players = pl.col("player_ids").list.set_difference(pl.col("opposing_player_ids").fill_null([]))
+    seen = _players(tables, own_players).filter(~tables.is_practice).drop_nulls("team_id")
+    teams = seen.explode("table").group_by("scope", "session_id", "player_id", maintain_order=True)
+    by_player = teams.agg(names=pl.format("{} in {}", "team_id", "table"), count=pl.col("team_id").n_unique())
+    for row in by_player.filter(pl.col("count") > 1).iter_rows(named=True):
+        names = ", ".join(row["names"])
+        yield violation(row, f"player {row['player_id']} has rows of several teams: {names}", "one team", names)
+
+
+def _players(tables: Tables, on_court: "pl.Expr") -> "pl.DataFrame":
+    """Return the players with rows, by session and team, with the names of the tables; `on_court` of a possession."""
+    keys = ["scope", "session_id", "team_id", "player_id"]
+    parts = []
+    for name in (name for name in SESSION_TABLES if name in tables):
+        rows = tables.add_scope(tables[name]).with_columns(table=pl.lit(name))
+        if name == "possessions":
+            rows = rows.with_columns(player_id=on_court).explode("player_id")
+        parts.append(rows.select(*keys, "table"))
+    seen = pl.concat(parts, how="vertical_relaxed").filter(pl.col("player_id") > 0)
+    return seen.group_by(keys, maintain_order=True).agg(pl.col("table").unique(maintain_order=True))
 
 
 def withdrawn_sessions_have_no_rows(tables: Tables) -> Rows:

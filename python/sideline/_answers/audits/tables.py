@@ -119,10 +119,11 @@ class Tables:
         return Tracking(locations, shots, possessions=possessions, court="football" if is_field else None)
 
     def _has_rows_after(self, served_at: datetime) -> bool:
-        """Return whether something happened later than the responses were sent: then their clock is another one."""
+        """Return whether a session continues after the responses were sent: then their clock is another one."""
+        is_after = (pl.col("at") > served_at + MIN_SETTLED_TIME) & (pl.col("at") <= pl.col("ended_at")).fill_null(True)
         times = {"stat_events": "occurred_at", "shots": "occurred_at", "possessions": "end_timestamp"}
-        latest = [self[name][column].drop_nulls() for name, column in times.items() if name in self]
-        return any((column > served_at + MIN_SETTLED_TIME).any() for column in latest)
+        frames = [self.with_span(self[name]).with_columns(at=column) for name, column in times.items() if name in self]
+        return any(frame.filter(is_after).height for frame in frames)
 
     def __contains__(self, name: str) -> bool:
         return name in self.frames
