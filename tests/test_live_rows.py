@@ -151,3 +151,15 @@ def test_rest_and_the_live_box_score_agree_or_name_the_same_row(kind: str, count
             assert problems == [], (seed, body, problems)
             assert {ids: row for ids, row in rows.items() if row} == {ids: row for ids, row in live_rows.items() if row}, (seed, body)
     assert count / 10 < unreadable < count, "both kinds of bodies are many"
+
+
+@pytest.mark.parametrize("path", ["$", "$.data"])
+def test_a_snapshot_in_another_form_is_named_and_not_passed_over(path: str) -> None:
+    team = {"id": 1, "player_stats": [{"id": 7, "stats": {"PTS": 4}}]}
+    snapshot: dict[str, Any] = {"teams": [team]}
+    odd_roots: list[Any] = [{"teams": team}, {"teams": {"1": team}}, {"teams": [[team]]}, {"teams": {"team": [team]}}, [snapshot], [[snapshot]]]
+    for body in odd_roots:
+        message = body if path == "$" else {"source": "broadcastsummary", "data": body}
+        expected_path = path + (".teams" if isinstance(body, dict) else "")
+        assert live(json.dumps(message)) == ({}, [expected_path]), body
+    assert live(json.dumps({"teams": {"home": {"id": 1}}})) == ({}, []), "no lines"

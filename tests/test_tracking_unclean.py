@@ -368,3 +368,25 @@ def test_a_dropout_has_as_many_frames_as_the_tag_lost() -> None:
     assert [row["player_id"] for row in rows] == [12, 12]
     assert [(row["t"] - START).total_seconds() for row in rows] == pytest.approx([3.02, 3.12], abs=0.051)
     assert tracking.opponents().num_rows == len(positions)
+
+
+@pytest.mark.parametrize("place", [0, 3, 6, 9])
+@pytest.mark.parametrize("label", ["Q9", "OT", "", "Q1"])
+def test_a_label_that_one_row_has_is_no_period(label: str, place: int) -> None:
+    """The possession at its time has the period of all others."""
+    positions = locations(standing(FIVES, 100))
+    possessions = pl.DataFrame([possession(1 + number % 2, number // 2, 10 * number, 10 * number + 10) | {"period": "Q2"} for number in range(10)])
+    rows = [shot(10 * number + 5, period=label if number == place else "Q2", player_x=-4000.0, player_y=5000.0) for number in range(10)]
+    loads = sideline.Tracking(positions, shots(*rows), possessions=possessions).loads()
+    assert set(loads["period"]) == {"Q2"}
+
+
+@pytest.mark.parametrize("seconds", [-36_000.0, -3600.0, -30.0, 130.0, 3600.0, 36_000.0])
+@pytest.mark.parametrize("players", [1, 10])
+def test_a_frame_far_from_all_others_makes_no_session_longer(players: int, seconds: float) -> None:
+    places = standing(FIVES, 100)
+    odd_places = [(seconds, *position[1:]) for position in places[:players]]
+    without, with_frames = (sideline.Tracking(locations(positions)) for positions in (places, [*places, *odd_places]))
+    assert with_frames.loads().to_dicts() == without.loads().to_dicts()
+    assert with_frames.frames(2).to_dicts() == without.frames(2).to_dicts()
+    assert sum(with_frames.coverage()["teleports"]) == players

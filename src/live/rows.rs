@@ -296,7 +296,8 @@ fn read_teams(document: Value<'_>, place: &str, sport: Sport) -> Option<Rows> {
     let has_lines = || teams.elements().any(|team| team.get("player_stats").is_some());
     let is_empty = !document.is_array() && teams.elements().next().is_none();
     if !teams.is_array() || !(is_empty || has_lines()) {
-        return None;
+        let has_any = memchr::memmem::find(teams.raw(), b"\"player_stats\"").is_some();
+        return has_any.then(|| Rows::unreadable(Problem::new(path, "expected an array of teams, found another form")));
     }
     let resource = of_sport(&STATS, sport);
     let mut read_rows = Rows { kind: RowsKind::Snapshot, rows: Vec::new(), problems: Vec::new() };

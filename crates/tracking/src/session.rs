@@ -5,7 +5,7 @@ use crate::filter::is_low;
 use crate::lineups::{Lineups, Possession};
 use crate::offset::{self, Offset, Shot};
 use crate::track::{Object, Track};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A period of a session; its ends are open where no other period follows or precedes.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,14 +161,31 @@ fn rate_hz(tracks: &[Track]) -> Option<f64> {
     rates.get(rates.len() / 2).copied()
 }
 
-/// Periods from times that have labels: a border lies in the middle between two of them. Without any, one period.
-fn periods(marks: Vec<(i64, String)>) -> Vec<Period> {
-    let mut times: BTreeMap<String, Vec<i64>> = BTreeMap::new();
-    for (t, label) in marks {
-        times.entry(label).or_default().push(t);
+/// Periods from times that have labels. A label that is not that of most times between its borders, such as a wrong one of a
+/// single row, is no period.
+fn periods(mut marks: Vec<(i64, String)>) -> Vec<Period> {
+    marks.sort_unstable();
+    let all = periods_of(&marks);
+    let has_most = |period: &&Period| {
+        let place = |end: i64| marks.partition_point(|(t, _)| *t < end);
+        let inside = &marks[place(period.start_ms)..place(period.end_ms)];
+        2 * inside.iter().filter(|(_, label)| Some(label) == period.label.as_ref()).count() > inside.len()
+    };
+    let labels: BTreeSet<&str> = all.iter().filter(has_most).filter_map(|period| period.label.as_deref()).collect();
+    if labels.is_empty() || labels.len() == all.len() {
+        return all;
     }
-    times.values_mut().for_each(|times| times.sort_unstable());
-    let mut spans: Vec<(String, Vec<i64>)> = times.into_iter().collect();
+    marks.retain(|(_, label)| labels.contains(label.as_str()));
+    periods_of(&marks)
+}
+
+/// A period for each label: a border lies in the middle between two times. Without any, one period.
+fn periods_of(marks: &[(i64, String)]) -> Vec<Period> {
+    let mut times: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
+    for (t, label) in marks {
+        times.entry(label).or_default().push(*t);
+    }
+    let mut spans: Vec<(&str, Vec<i64>)> = times.into_iter().collect();
     spans.sort_by_key(|(_, times)| times[times.len() / 2]);
     if spans.is_empty() {
         return vec![Period { label: None, start_ms: i64::MIN, end_ms: i64::MAX }];
@@ -179,11 +196,8 @@ fn periods(marks: Vec<(i64, String)>) -> Vec<Period> {
     }
     let start = |i: usize| if i == 0 { i64::MIN } else { borders[i - 1] };
     let end = |i: usize| borders.get(i).copied().unwrap_or(i64::MAX);
-    spans
-        .into_iter()
-        .enumerate()
-        .map(|(i, (label, _))| Period { label: Some(label), start_ms: start(i), end_ms: end(i) })
-        .collect()
+    let label = |i: usize| Some(spans[i].0.to_owned());
+    (0..spans.len()).map(|i| Period { label: label(i), start_ms: start(i), end_ms: end(i) }).collect()
 }
 
 /// The border that puts the fewest times of two periods, each in order, on the wrong side: one label may be wrong.

@@ -53,7 +53,10 @@ impl Samples {
 }
 
 /// A position farther than this from the middle of its session's times has a wrong time.
-const MAX_FROM_MIDDLE_MS: u64 = 12 * 3_600_000;
+const MAX_FROM_MIDDLE_MS: i64 = 12 * 3_600_000;
+
+/// So has a frame that comes alone, so long before or after all others.
+const MAX_ALONE_MS: i64 = 10_000;
 
 /// The tracks of a session. Positions with impossible times are left out first, and counted as teleports: what is computed
 /// for each second is bounded.
@@ -63,9 +66,16 @@ pub fn tracks(samples: impl IntoIterator<Item = (Object, Samples)>, court: &Cour
     if times.is_empty() {
         return Vec::new();
     }
-    let place = times.len() / 2;
-    let middle = *times.select_nth_unstable(place).1;
-    let is_far = |t: &i64| t.abs_diff(middle) > MAX_FROM_MIDDLE_MS;
+    // Of each track they are mostly in order.
+    times.sort();
+    let (last, middle) = (times.len() - 1, times[times.len() / 2]);
+    let mut counts = (1..=samples.len().min(times.len() / 100)).rev();
+    let is_apart = |before: usize| times[before + 1].saturating_sub(times[before]) > MAX_ALONE_MS;
+    let first_time = times[counts.clone().find(|count| is_apart(count - 1)).unwrap_or(0)];
+    let last_time = times[last - counts.find(|count| is_apart(last - count)).unwrap_or(0)];
+    let first_time = first_time.max(middle.saturating_sub(MAX_FROM_MIDDLE_MS));
+    let last_time = last_time.min(middle.saturating_add(MAX_FROM_MIDDLE_MS));
+    let is_far = |t: &i64| !(first_time..=last_time).contains(t);
     let track = |(object, mut samples): (Object, Samples)| {
         let count = samples.t_ms.iter().filter(|t| is_far(t)).count();
         if count > 0 {
