@@ -154,6 +154,30 @@ def test_a_line_that_a_response_repeats_counts_once(second: Service, periods: bo
         assert client.box_score(game.id).to_dicts() == sums
 
 
+@pytest.mark.parametrize("operation", ["team_game_stats", "stats"])
+@pytest.mark.parametrize(("version", "place", "extra"), [(-1, 0, 0), (-1, 99, 0), (1, 0, 2), (1, 99, 2), (0, 0, 0), (0, 99, 2)])
+def test_of_two_lines_of_a_player_the_later_version_counts(second: Service, operation: str, version: int, place: int, extra: int) -> None:
+    """And the last of equal ones, as in a live box score. Their sum is nobody's."""
+
+    def with_another_line(body: dict[str, Any]) -> dict[str, Any]:
+        for team in body.get("teams", [body]):
+            line = next(line for line in team["player_stats"] if line["id"] and line["stats"].get("PTS"))
+            stats = {**line["stats"], "PTS": line["stats"]["PTS"] + 2}
+            team["player_stats"].insert(place, {**line, "version": line["version"] + version, "stats": stats})
+        return body
+
+    if operation == "team_game_stats":
+        second.faults.clear()
+    game = second.season.games[0]
+    with sideline.Client(**second.client_options()) as client:
+        before = by_player(client.box_score(game.id), "PTS")
+        lines = 1 if operation == "team_game_stats" else len(game.sessions)
+        second.faults.add(operation, change=with_another_line)
+        after = by_player(client.box_score(game.id), "PTS")
+    changes = sorted(after[key] - points for key, points in before.items() if after[key] != points)
+    assert (sum(changes), after.keys()) == (extra * lines * 2, before.keys())
+
+
 def test_a_name_that_one_session_lacks_is_that_of_another(second: Service) -> None:
     game = next(game for game in second.season.games if len(game.sessions) > 1)
     with sideline.Client(**second.client_options()) as client:

@@ -133,6 +133,17 @@ def test_a_game_that_ended_says_so() -> None:
     assert seen["plays"] == [{"at": "H2", "team": "", "text": "game ended"}]
 
 
+def test_a_game_that_goes_on_is_not_over() -> None:
+    def marker(name: str, at: int | None, seq: int) -> sideline.Update:
+        return update({"type": "marker", "data": {"marker": name, "occurred_at": at}}, seq=seq)
+
+    end, overtime = marker("GAME_ENDED", 9, 4), marker("PERIOD_STARTED", 12, 5)
+    assert not view(end, overtime)["is_over"]
+    assert view(end, overtime, marker("GAME_ENDED", 30, 6))["is_over"]
+    for repeated in (marker("PERIOD_STARTED", 5, 2), marker("PERIOD_STARTED", None, 2), marker("PERIOD_ENDED", 12, 5), marker("LINEUP", 12, 5)):
+        assert view(end, repeated)["is_over"]
+
+
 def test_a_shot_is_where_the_hoops_frame_has_it() -> None:
     seen = view(summary(), shot(HOME, 11, 5), shot(HOME, 11, 5), shot(AWAY, 21, 6, is_make=False, is_3point=True))
     assert [(point["team"], point["x"], point["y"], point["made"]) for point in seen["shots"]] == [(0, 100.0, 2000.0, True), (1, 100.0, 2000.0, False)]

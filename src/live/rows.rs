@@ -11,7 +11,7 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use reader::{Body, Value};
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 use tables::{Context, DecodeError, Resource};
 
@@ -67,11 +67,10 @@ impl Rows {
         }
     }
 
-    /// The rows; one that the message repeats is one.
-    pub(super) fn unique_rows(mut self) -> Vec<Row> {
-        let mut texts = BTreeSet::new();
-        self.rows.retain(|row| texts.insert(format!("{row:?}")));
-        self.rows
+    /// The rows by player: of several lines that of the highest version, or else the last.
+    pub(super) fn unique_rows(mut self) -> BTreeMap<(i64, i64), Row> {
+        self.rows.sort_by_key(|row| row.version);
+        self.rows.into_iter().map(|row| (row.player(), row)).collect()
     }
 
     /// Whether it is the complete state of a game of these players, with nothing left out.

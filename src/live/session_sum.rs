@@ -14,7 +14,7 @@ pub(super) struct SessionSum {
 impl SessionSum {
     /// Adds the rows of a response of `stats`.
     pub(super) fn add(&mut self, read: Rows) {
-        for row in read.unique_rows() {
+        for row in read.unique_rows().into_values() {
             let (sum, stats) = self.lines.entry((row.team_id, row.player_id)).or_default();
             (sum.team_id, sum.player_id) = (row.team_id, row.player_id);
             sum.names.update(row.names);
@@ -53,6 +53,18 @@ mod tests {
         let line = json!({"id": player, "player_details": details, "version": 3, "stats": stats});
         let body = json!({"teams": [{"id": team, "name": "T", "player_stats": [line]}]}).to_string();
         rows::read(body.as_bytes(), Sport::Basketball).filter(|read| read.kind == RowsKind::Snapshot).unwrap()
+    }
+
+    #[test]
+    fn of_two_lines_of_a_player_the_later_version_counts() {
+        let line = |version: i64, points: i64| json!({"id": 7, "version": version, "stats": {"PTS": points}});
+        for lines in [[line(2, 3), line(3, 5)], [line(3, 5), line(2, 3)], [line(3, 4), line(3, 5)]] {
+            let body = json!({"teams": [{"id": 1, "player_stats": lines}]}).to_string();
+            let mut sum = SessionSum::default();
+            sum.add(rows::read(body.as_bytes(), Sport::Basketball).unwrap());
+            let body: Value = serde_json::from_str(&sum.into_body()).unwrap();
+            assert_eq!(body["teams"][0]["player_stats"][0]["stats"]["PTS"], 5.0);
+        }
     }
 
     #[test]

@@ -52,8 +52,13 @@ def game_box_score(
 
 
 def _unique_rows(tables: Iterable[Table]) -> Iterable[Row]:
-    """Return the rows: a line that a response repeats is one."""
-    return {repr(row): row for table in tables for row in table.to_dicts()}.values()
+    """Return one row for each line: of several with the same ids that of the highest version, or else the last."""
+    lines: dict[tuple[Any, ...], Row] = {}
+    for row in (row for table in tables for row in table.to_dicts()):
+        key = (row["session_id"], row["team_id"], row["player_id"])
+        if key not in lines or (row["version"] or 0) >= (lines[key]["version"] or 0):
+            lines[key] = row
+    return lines.values()
 
 
 def _order(rows: Sequence[Row]) -> Any:

@@ -102,6 +102,7 @@ class Scoreboard:
         self._title = short_text(title)
         self._score = score
         self._is_over = False
+        self._ended_at: float | None = None
         self._last: str | None = None
         self._shots: dict[tuple[int, int, Any], dict[str, Any]] = {}
         self._last_shot: tuple[float | None, str] = None, ""
@@ -214,10 +215,15 @@ class Scoreboard:
         marker = data.get("marker")
         if not isinstance(marker, str) or "player_ids" in data:
             return
-        self._is_over = self._is_over or marker.startswith("GAME_END")
+        at = number(data.get("occurred_at"))
+        if marker.startswith("GAME_END"):
+            self._is_over, self._ended_at = True, at
+        elif "START" in marker and at is not None and self._ended_at is not None and at > self._ended_at:
+            # It goes on. What is repeated after a reconnect started before.
+            self._is_over = False
         period = data.get("period")
-        at = short_text(period) if isinstance(period, str) else self._score.period or ""
-        self._add_play(at, None, None, _words(marker), data)
+        place = short_text(period) if isinstance(period, str) else self._score.period or ""
+        self._add_play(place, None, None, _words(marker), data)
 
     def _read_play(self, team: int, player: int, data: Mapping[str, Any]) -> None:
         kind = data.get("classification")
