@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -128,6 +129,31 @@ def test_videos_are_dicts_frames_or_tables() -> None:
     for name in ("before", "after", "offset"):
         with pytest.raises(TypeError, match=f"{name} is a number of seconds or a timedelta, not str"):
             sideline.clips(shots(10), [], **{name: "5"})
+
+
+@needs("polars")
+@pytest.mark.parametrize("factor", [1_000, -1_000, 1_000_000])
+def test_a_time_that_python_has_not_costs_its_row_or_video_alone(factor: int, client: sideline.Client, game: dict[str, Any]) -> None:
+    """Such as one in microseconds."""
+
+    def body(operation: Any, change: Any) -> sideline.Payload:
+        content = getattr(client, operation)(game["id"]).to_dict()
+        change(content)
+        return sideline.Payload.from_bytes(operation, json.dumps(content).encode(), game_id=game["id"])
+
+    def of_row(content: dict[str, Any]) -> None:
+        content["shots"][1]["t"] *= factor
+
+    def of_video(content: dict[str, Any]) -> None:
+        content["videos"].append(content["videos"][0] | {"hlsVideoStartTimestamp": content["videos"][0]["hlsVideoStartTimestamp"] * factor})
+        content["videos"].append(content["videos"][0] | {"eventEndTimestamp": 2**60})
+
+    shots, videos = body("game_shots", lambda _: None), body("videos", lambda _: None)
+    expected = sideline.clips(shots, videos).to_dicts()
+    assert sideline.clips(shots, body("videos", of_video)).to_dicts() == expected
+    rows = sideline.clips(body("game_shots", of_row), videos).to_dicts()
+    assert rows[1]["reason"] == "outside the video"
+    assert [row for row in rows if row["row"] != 1] == [row for row in expected if row["row"] != 1]
 
 
 @needs("polars")

@@ -70,6 +70,15 @@ def test_one_team_without_sums_is_summed_and_named(season: sideline.Simulator, g
     assert by_player(table, "PTS") == expected
 
 
+def test_sums_of_a_team_that_does_not_play_are_not_those_of_one_that_does(season: sideline.Simulator, game_id: str) -> None:
+    with season.client(max_retries=0) as client:
+        home = client.game(game_id).table("events").to_dicts()[0]["home_team_id"]
+        expected = by_player(client.box_score(game_id), "PTS")
+        body = {**client.team_game_stats(home, game_id=game_id).to_dict(), "id": 999_999}
+        season.faults.add(f"/v1/data/teams/{home}/players/game/stats", body=body)
+        assert by_player(client.box_score(game_id), "PTS") == expected
+
+
 def test_an_error_is_no_team_without_a_box_score(season: sideline.Simulator, game_id: str) -> None:
     with season.client(max_retries=0) as client:
         game = client.game(game_id).to_dict()

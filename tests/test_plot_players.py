@@ -11,6 +11,7 @@ import sideline
 
 Figure = library("matplotlib.figure").Figure
 FancyArrowPatch = library("matplotlib.patches").FancyArrowPatch
+pa = library("pyarrow")
 pl = library("polars")
 plot = library("sideline.plot")
 assist_network, compare_players = plot.assist_network, plot.compare_players
@@ -55,6 +56,13 @@ def test_an_assist_belongs_to_the_nearest_make_of_a_team_mate_in_its_possession(
     assert arrows(ax) == ["1 assist", "3 assists"]
     assert ax.get_xlabel() == "4 assists; numbers, order and size: assists given"
     assert ax.get_title(loc="left") == "Assists of team 11"
+
+
+def test_a_time_that_python_has_not_is_drawn_as_any_other() -> None:
+    rows = [*play(0, ("make", 1, 5.0), ("AST", 2, 5.0)), *play(1, ("make", 3, 9.0), ("AST", 2, 9.0))]
+    columns = {name: pa.array([row[name] for row in rows]) for name in rows[0]}
+    times = pa.array([row["timestamp"] for row in rows[:3]] + [2**60], pa.int64()).cast(pa.timestamp("ms", "UTC"))
+    assert assist_counts(assist_network(pa.table(columns | {"timestamp": times}), new())) == assist_counts(draw(rows))
 
 
 def test_an_assist_without_a_make_is_counted_and_a_make_has_one_assist() -> None:

@@ -222,7 +222,7 @@ class AsyncClient(BaseClient):
             sums = await self.team_game_stats(teams, **options)
         service = [payload.table("box_score") for payload in sums or ()]
         parts: list[Payload] = []
-        if len({team for table in service for team in table["team_id"]}) < 2:
+        if len({team for table in service for team in table["team_id"]} & {*teams}) < 2:
             parts = list(await self.stats(sessions, progress=False, timeout=timeout))
         names: dict[str, str | None] | None = None
         if periods:
@@ -230,7 +230,7 @@ class AsyncClient(BaseClient):
             details = await self.stats_details(unknown_ids, progress=False, timeout=timeout)
             names = session_periods(sessions, [payload.table("stat_events") for payload in details])
         boxes = [payload.table("box_score") for payload in parts]
-        box = game_box_score(str(game_id), service, boxes, names, self._core.sport)
+        box = game_box_score(str(game_id), teams, service, boxes, names, self._core.sport)
         if sums is not None:
             check_teams(sums.errors, box)
         return box

@@ -20,6 +20,7 @@ Row = dict[str, Any]
 
 def game_box_score(
     game_id: str,
+    teams: Sequence[int],
     service: Iterable[Table],
     sessions: Iterable[Table],
     periods: Mapping[str, str | None] | None,
@@ -28,11 +29,12 @@ def game_box_score(
     """Return the table `game_box_score` of box scores.
 
     Parameters:
+        teams: those that play, so that sums of another are none.
         service: those of the whole game, one for each team.
         sessions: those of sessions, used for the teams that `service` lacks.
         periods: the period of each session, to keep sessions apart and name them.
     """
-    service_rows = [{**row, "source": "service"} for row in _unique_rows(service)]
+    service_rows = [{**row, "source": "service"} for row in _unique_rows(service) if row["team_id"] in teams]
     known_teams = {row["team_id"] for row in service_rows}
     parts = [
         {**row, "source": "sessions", "period": None if periods is None else periods.get(row["session_id"])}

@@ -148,7 +148,7 @@ def check_teams(errors: Mapping[int | str, Exception], box: Table) -> None:
             raise error
 
 
-def game_teams(game: Payload) -> list[str]:
+def game_teams(game: Payload) -> list[int]:
     """Return the ids of the two teams of a game."""
     names = ("home_team_id", "away_team_id")
     return list(dict.fromkeys(row[name] for row in game.table("events").to_dicts() for name in names if row[name]))

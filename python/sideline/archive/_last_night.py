@@ -96,7 +96,7 @@ def box_score_of(archive: "Archive", game_id: str, sport: "Sport" = "basketball"
 
     rows = scan(store_of(archive), "box_score").filter(game_id=game_id).collect().to_arrow()
     lines = table_from_arrow("box_score", conform(rows, public_schema("box_score")))
-    return game_box_score(game_id, [], [lines], None, sport)
+    return game_box_score(game_id, [], [], [lines], None, sport)
 
 
 def _last(starts: Any) -> Any:
