@@ -140,8 +140,8 @@ def test_a_game_that_goes_on_is_not_over() -> None:
     end, overtime = marker("GAME_ENDED", 9, 4), marker("PERIOD_STARTED", 12, 5)
     assert not view(end, overtime)["is_over"]
     assert view(end, overtime, marker("GAME_ENDED", 30, 6))["is_over"]
-    for repeated in (marker("PERIOD_STARTED", 5, 2), marker("PERIOD_STARTED", None, 2), marker("PERIOD_ENDED", 12, 5), marker("LINEUP", 12, 5)):
-        assert view(end, repeated)["is_over"]
+    for message in (marker("PERIOD_STARTED", 5, 2), marker("PERIOD_STARTED", None, 2), marker("PERIOD_ENDED", 12, 5), marker("LINEUP", 12, 5)):
+        assert view(end, message)["is_over"]
 
 
 def test_a_shot_is_where_the_hoops_frame_has_it() -> None:

@@ -219,7 +219,7 @@ class Scoreboard:
         if marker.startswith("GAME_END"):
             self._is_over, self._ended_at = True, at
         elif "START" in marker and at is not None and self._ended_at is not None and at > self._ended_at:
-            # It goes on. What is repeated after a reconnect started before.
+            # It continues. What is repeated after a reconnect started before.
             self._is_over = False
         period = data.get("period")
         place = short_text(period) if isinstance(period, str) else self._score.period or ""
