@@ -443,6 +443,21 @@ def test_a_session_without_times_is_no_session_that_was_read(service: sideline.S
             service.faults.clear()
 
 
+@pytest.mark.parametrize(("factor", "years"), [(1, -1), (1, -50), (1000, 0), (-1000, 0), (10**6, 0)])
+@pytest.mark.parametrize("name", ["started_at", "ended_at"])
+def test_a_wrong_time_of_a_session_costs_nothing_where_its_windows_are_known(service: sideline.Simulator, name: str, factor: int, years: int) -> None:
+    game_id = service.games[0]["event_id"]
+    with service.client(max_retries=0) as client:
+        expected = client.tracking(game_id).loads().to_dicts()
+        game = client.game(game_id).to_dict()
+        game["results"][0][name] = game["results"][0][name] * factor + years * 365 * 86_400_000
+        service.faults.add(f"/v1/data/games/{game_id}", body=game)
+        try:
+            assert client.tracking(game_id).loads().to_dicts() == expected
+        finally:
+            service.faults.clear()
+
+
 @pytest.mark.parametrize("privilege", ["stats", "shots"])
 def test_a_game_that_may_not_be_read_is_incomplete(service: sideline.Simulator, privilege: str) -> None:
     game_id, username = service.games[0]["event_id"], f"without {privilege}"

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from .._core import Payload, Table
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 LOOKUP_LIMITS = (None, None, 10.0)
 """Connect, read and total timeout of the request that finds out whether an id is a game's."""
+
+_MAX_SESSION = timedelta(days=1)
+"""One of a longer time has a wrong start or end."""
 
 APOSTROPHES = "'`\u00b4\u2018\u2019\u02bb\u02bc"
 
@@ -129,13 +132,14 @@ def tracked_spans(game: Payload) -> list[tuple[str, Any, Any]]:
     ]:
         start, end = row["start"], row["end"]
         # A time that no calendar has is a text.
-        if isinstance(start, datetime) and isinstance(end, datetime) and start < end:
+        is_known = isinstance(start, datetime) and isinstance(end, datetime)
+        if is_known and timedelta() < end - start <= _MAX_SESSION:
             first, last = spans.get(row["session_id"], (start, end))
             spans[row["session_id"]] = min(first, start), max(last, end)
     if timeless_ids := sorted({session["session_id"] for session in sessions} - spans.keys()):
         raise IncompleteError(
-            f"{', '.join(timeless_ids)}: no start or no end, so the positions cannot be requested. Build a "
-            "sideline.Tracking of the other sessions, or request it again once the service has their times"
+            f"{', '.join(timeless_ids)}: no start or no end within a day, so the positions cannot be requested. Build "
+            "a sideline.Tracking of the other sessions, or request it again once the service has their times"
         )
     return [(session_id, start, end) for session_id, (start, end) in spans.items()]
 
