@@ -428,6 +428,19 @@ def test_a_snapshot_that_does_not_tell_leaves_lines_as_they_are() -> None:
     assert points_of(*totals)[0] == 10, "messages have it, and no snapshot"
 
 
+def test_a_snapshot_of_two_teams_tells_of_a_third_that_it_leaves_out() -> None:
+    """As of a team whose id has changed."""
+
+    def both(first_team: int, seconds: float) -> sideline.Update:
+        lines = {first_team: {"id": 7, "stats": {"PTS": 10}}, 2: {"id": 21, "stats": {"PTS": 3}}}
+        return update({"teams": [{"id": team, "player_stats": [line]} for team, line in lines.items()]}, seconds)
+
+    items = [both(1, 1), both(9, 2), both(9, 3)]
+    assert [score_of(*items[:count]).stale for count in (1, 2, 3)] == [False, True, False]
+    points = {(row["team_id"], row["player_id"]): row["PTS"] for row in score_of(*items).table().to_dicts()}
+    assert points == {(1, 7): None, (2, 21): 3, (9, 7): 10}
+
+
 def test_while_a_gap_is_open_only_what_closes_it_leaves_a_player_out() -> None:
     before = whole(0.5, p0=14, p7=10, p8=4, p9=0)
     partial = whole(3, p0=16, p7=12)

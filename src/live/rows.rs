@@ -83,11 +83,11 @@ impl Rows {
         self.kind == RowsKind::Snapshot && self.problems.is_empty() && !self.rows.is_empty()
     }
 
-    /// Which lines it leaves out of the teams of whose players it has lines.
+    /// Which lines it leaves out of the teams of whose players it has lines; of all teams if these are two.
     pub(super) fn absent(&self) -> impl Fn(i64, i64) -> bool + use<> {
         let lines: BTreeSet<_> = self.rows.iter().map(Row::player).collect();
         let teams: BTreeSet<_> = lines.iter().filter(|line| line.1 != TEAM_LINE_ID).map(|line| line.0).collect();
-        move |team, player| teams.contains(&team) && !lines.contains(&(team, player))
+        move |team, player| (teams.len() > 1 || teams.contains(&team)) && !lines.contains(&(team, player))
     }
 
     /// Whether it has values of each of these players.
