@@ -504,6 +504,6 @@ def test_audit_is_one_public_name() -> None:
 
     assert audit is sideline.audit
     assert callable(audit)
-    assert repr(audit) == "<sideline.audit: 33 rules>"
+    assert repr(audit) == "<sideline.audit: 34 rules>"
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("sideline.audits")

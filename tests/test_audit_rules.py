@@ -340,6 +340,10 @@ def possessions_of_another_team(game: Game) -> None:
     bodies(game)["possessions"]["teams"][1]["id"] = UNKNOWN_ID
 
 
+def a_game_that_names_another_team(game: Game) -> None:
+    game["game"]["game_attributes"]["away_team_id"] = UNKNOWN_ID
+
+
 def possessions_of_one_team_alone(game: Game) -> None:
     for body in game["sessions"].values():
         del body["details"]
@@ -389,6 +393,7 @@ EXPECTED: dict[Callable[[Game], None], tuple[str, int | None, int | None]] = {
     shots_of_a_player_under_the_other_team: ("players_have_one_team", 0, 1),
     shots_of_another_team: ("players_have_one_team", 0, 7),
     possessions_of_another_team: ("players_have_one_team", 0, 9),
+    a_game_that_names_another_team: ("teams_of_a_game_play", -1, 2),
     possessions_of_one_team_alone: ("both_teams_have_possessions", 0, 1),
     a_box_score_less_than_one_off: ("box_score_is_sum_of_events", 0, 2),
 }
@@ -421,7 +426,7 @@ def test_a_planted_violation_is_named_by_its_rule_alone(plant: Callable[[Game], 
 
 def test_rules_have_names_meanings_tables_and_units() -> None:
     rules = sideline.audit.rules()
-    assert len({rule.rule for rule in rules}) == len(rules) == 33
+    assert len({rule.rule for rule in rules}) == len(rules) == 34
     for rule in rules:
         assert rule.meaning.endswith(".")
         assert rule.tables or rule.any_of
@@ -695,10 +700,10 @@ def test_the_result_says_which_rules_ran_and_what_the_others_miss(client: sideli
     missing = {run.rule: run.missing for run in result.rules if not run.is_run}
     assert missing["box_score_is_sum_of_events"] == ("stat_events",)
     assert missing["periods_in_order"] == ("sessions", "events", "stat_events or shots or possessions")
-    assert repr(result) == "<sideline.audit: 0 violations, 4 of 33 rules run>"
+    assert repr(result) == "<sideline.audit: 0 violations, 4 of 34 rules run>"
     for text in (str(result), result._repr_html_()):
         assert "4 rules ran: team_is_sum_of_players, rows_occur_once, points_from_makes, players_have_one_team." in " ".join(text.split())
-        assert "29 did not, for want of" in text
+        assert "30 did not, for want of" in text
     assert max(map(len, str(result).splitlines()[2:])) <= 80
 
 

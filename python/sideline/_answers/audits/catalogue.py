@@ -233,6 +233,12 @@ _CATALOGUE = (
         _ROWS,
     ),
     _rule(
+        presence.teams_of_a_game_play,
+        "Both teams that a game's event names have players in its sessions, if any two teams have.",
+        ("sessions", "events"),
+        _ROWS,
+    ),
+    _rule(
         presence.sessions_are_listed,
         "A session that has rows is a session of an event. All events that concern the rows must be in `game`.",
         ("sessions",),

@@ -166,6 +166,20 @@ def players_have_one_team(tables: Tables) -> Rows:
         yield violation(row, f"player {row['player_id']} has rows of several teams: {names}", "one team", names)
 
 
+def teams_of_a_game_play(tables: Tables) -> Rows:
+    named_teams = tables["events"].unique("event_id", maintain_order=True, keep="first")
+    named_teams = named_teams.select("event_id", team_id=pl.concat_list("home_team_id", "away_team_id"))
+    games = tables.sessions.filter(tables.is_game).select("session_id", "game_id", "event_id")
+    games = games.join(named_teams, on="event_id").explode("team_id").drop_nulls("team_id")
+    by_session = _players(tables, pl.col("player_ids")).drop_nulls("team_id").group_by("session_id")
+    present = by_session.agg(present=pl.col("team_id").unique().sort()).filter(pl.col("present").list.len() > 1)
+    absent = games.join(present, on="session_id").filter(~pl.col("present").list.contains(pl.col("team_id")))
+    for row in absent.iter_rows(named=True):
+        names = ", ".join(map(str, row["present"]))
+        message = f"team {row['team_id']} of the game has no player in the session, which has those of {names}"
+        yield violation(row, message, row["team_id"], names)
+
+
 def _players(tables: Tables, on_court: "pl.Expr") -> "pl.DataFrame":
     """Return the players with rows, by session and team, with the names of the tables; `on_court` of a possession."""
     keys = ["scope", "session_id", "team_id", "player_id"]

@@ -22,7 +22,7 @@ class Audit:
     >>> sideline.audit(player_stats=client.stats(session_id), stat_events=client.stats_details(session_id)).num_rows
     0
     >>> len(sideline.audit.rules())
-    33
+    34
     """
 
     def __call__(
@@ -72,7 +72,7 @@ class Audit:
         ...     sessions=client.game(game_id),
         ... )
         >>> violations.num_rows, sum(run.is_run for run in violations.rules)
-        (0, 26)
+        (0, 27)
         """
         arguments = {
             "player_stats": player_stats,

@@ -66,7 +66,12 @@ _OPTIONAL: Mapping[str, Mapping[str, str]] = {
     },
     "shots": {"shot_clock_s": "Float64"},
     "sessions": {"event_id": "String", "name": "String", "type": "String", "position": "Int32"},
-    "events": {"is_practice_event": "Boolean", "game_type": "String"},
+    "events": {
+        "is_practice_event": "Boolean",
+        "game_type": "String",
+        "home_team_id": "Int64",
+        "away_team_id": "Int64",
+    },
 }
 
 _FLAGS = ("is_make", "is_3point", "is_team_total")
