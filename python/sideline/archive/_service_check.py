@@ -12,7 +12,7 @@ Row = Mapping[str, Any]
 
 
 def unlisted_teams(rows: Iterable[Row], team_ids: Collection[int]) -> list[Row]:
-    """Return the rows of the stored teams if a list of teams has others alone."""
+    """Return the rows of the stored teams if a list of teams has entries, but none of these."""
     teams = [row for row in rows if row["operation"] == "teams" and _is_stored(row)]
     return [] if not team_ids or any(row["team_id"] in team_ids for row in teams) else teams
 
