@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -44,6 +45,24 @@ def client(league: Service) -> Iterator[sideline.Client]:
 @pytest.fixture
 def archive(tmp_path: Path, client: sideline.Client) -> sideline.Archive:
     return sideline.Archive(tmp_path / "season", client)
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory: pytest.TempPathFactory) -> sideline.Archive:
+    """All shots of what `league` has."""
+    with Service(seed=7, games=4) as league, sideline.Client(**league.client_options()) as client:
+        archive = sideline.Archive(tmp_path_factory.mktemp("complete") / "season", client)
+        archive.sync(**SPAN, tables="shots", progress=False)
+    return archive
+
+
+@pytest.fixture(scope="module")
+def begun_late(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, sideline.Archive]]:
+    """A service, and an archive of it without the first five days."""
+    with Service(seed=3, now="2027-03-01T12:00:00Z") as service, sideline.Client(**service.client_options()) as client:
+        archive = sideline.Archive(tmp_path_factory.mktemp("late") / "season", client)
+        archive.sync(start=EARLY + 5 * DAY, end="2027-03-01", progress=False)
+        yield service, archive
 
 
 def games_of(league: Service) -> list[Any]:
@@ -127,12 +146,10 @@ FILTERS: dict[str, Callable[[Any, str, str], polars.Expr]] = {
 
 
 @pytest.mark.parametrize("name", FILTERS)
-def test_a_query_has_the_rows_of_a_complete_archive(client: sideline.Client, league: Service, tmp_path: Path, name: str) -> None:
+def test_a_query_has_the_rows_of_a_complete_archive(archive: sideline.Archive, league: Service, complete: sideline.Archive, name: str) -> None:
     first, other = (event.id for event in games_of(league)[:2])
     predicate = FILTERS[name](pl.col, first, other)
-    complete = sideline.Archive(tmp_path / "complete", client)
-    complete.sync(**SPAN, tables="shots")
-    rows = sideline.Archive(tmp_path / "refreshed", client).scan("shots", refresh=True, **SPAN).filter(predicate).collect()
+    rows = archive.scan("shots", refresh=True, **SPAN).filter(predicate).collect()
     expected = complete.scan("shots").filter(predicate).collect()
     assert rows.sort(pl.all()).equals(expected.sort(pl.all()))
 
@@ -164,14 +181,16 @@ def test_the_times_of_a_filter_are_the_range(league: Service, archive: sideline.
         lambda at: (at == EARLY + timedelta(seconds=40)) | at.is_between(EARLY, EARLY + DAY),
     ],
 )
-def test_all_times_that_a_filter_allows_are_in_the_range(condition: Callable[[polars.Expr], polars.Expr], tmp_path: Path) -> None:
-    with Service(seed=3, now="2027-03-01T12:00:00Z") as service, sideline.Client(**service.client_options()) as client:
-        archive = sideline.Archive(tmp_path / "season", client)
-        archive.sync(start=EARLY + 5 * DAY, end="2027-03-01", progress=False)
-        matching = condition(pl.col("occurred_at"))
+def test_all_times_that_a_filter_allows_are_in_the_range(
+    condition: Callable[[polars.Expr], polars.Expr], begun_late: tuple[Service, sideline.Archive], tmp_path: Path
+) -> None:
+    service, late_archive = begun_late
+    matching = condition(pl.col("occurred_at"))
+    shots = pl.DataFrame(service.truth()["shots"], schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")})
+    with sideline.Client(**service.client_options()) as client:
+        archive = sideline.Archive(shutil.copytree(late_archive.info().root, tmp_path / "season"), client)
         rows = archive.scan("shots", refresh=True).filter(matching).collect()
-        shots = pl.DataFrame(service.truth()["shots"], schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")})
-        assert rows.height == shots.filter(matching).height > 0
+    assert late_archive.scan("shots").filter(matching).collect().height < rows.height == shots.filter(matching).height
 
 
 @pytest.mark.parametrize(
@@ -189,13 +208,15 @@ def test_all_times_that_a_filter_allows_are_in_the_range(condition: Callable[[po
     ],
     ids=["to the end", "without an end", "from the beginning", "from 1970", "at the end", "beyond 2100", "to come", "before", "never"],
 )
-def test_any_times_of_a_filter_are_a_range(condition: Callable[[polars.Expr], polars.Expr], tmp_path: Path) -> None:
+def test_any_times_of_a_filter_are_a_range(
+    condition: Callable[[polars.Expr], polars.Expr], begun_late: tuple[Service, sideline.Archive], tmp_path: Path
+) -> None:
     """A filter is no argument: what no range of the service can be is a smaller one, or none of its rows exist."""
-    with Service(seed=3, now="2027-03-01T12:00:00Z") as service, sideline.Client(**service.client_options()) as client:
-        archive = sideline.Archive(tmp_path / "season", client)
-        archive.sync(start=EARLY + 5 * DAY, end="2027-03-01", progress=False)
-        matching = condition(pl.col("occurred_at"))
-        shots = pl.DataFrame(service.truth()["shots"], schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")})
+    service, late_archive = begun_late
+    matching = condition(pl.col("occurred_at"))
+    shots = pl.DataFrame(service.truth()["shots"], schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")})
+    with sideline.Client(**service.client_options()) as client:
+        archive = sideline.Archive(shutil.copytree(late_archive.info().root, tmp_path / "season"), client)
         for _ in range(2):
             service.requests.clear()
             assert archive.scan("shots", refresh=True).filter(matching).collect().height == shots.filter(matching).height
