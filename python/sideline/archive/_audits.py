@@ -102,15 +102,14 @@ class Auditor:
             event_ids = event_ids.filter(event_ids.is_in(list(events)))
         by_event = self._units.group_by("event_id").agg(operations=pl.col("operation").unique().sort())
         by_event = by_event.join(self._months, on="event_id", how="left")
-        groups = (
-            event_ids.to_frame()
-            .join(by_event, on="event_id", how="left", maintain_order="left")
-            .group_by("months", "operations", maintain_order=True)
-        )
-        parts = [(list(months or ()), operations, rows["event_id"].to_list()) for (months, operations), rows in groups]
-        for months, operations, ids in parts or [([], self._operations, [])]:
-            for first in range(0, len(ids) or 1, _BATCH_SIZE):
-                yield ids[first : first + _BATCH_SIZE], months, operations
+        # Events of one month share its files.
+        by_month = event_ids.to_frame().join(by_event, on="event_id", how="left").sort(pl.col("months").list.join(","))
+        groups = by_month.group_by("operations", maintain_order=True)
+        parts = [(operations, part) for (operations,), rows in groups for part in rows.iter_slices(_BATCH_SIZE)]
+        for operations, part in parts:
+            yield part["event_id"].to_list(), part["months"].explode().drop_nulls().unique().to_list(), operations
+        if not parts:
+            yield [], [], self._operations
 
     def _tables_of(
         self, events: list[str], months: list[str], operations: "Collection[str]"

@@ -182,13 +182,14 @@ def _parts(store: Store, ledger: "pl.DataFrame") -> Iterator[tuple[list[_Game], 
     existing_ids = {*of_games["game_id"], *schedule["game_id"], *practices}
     months = of_games.group_by("game_id").agg(months=pl.col(MONTH).unique().sort())
     ids = pl.concat([schedule.select("game_id"), months.select("game_id")]).unique(maintain_order=True)
-    for (of_part,), part in ids.join(months, on="game_id", how="left").group_by("months", maintain_order=True):
-        for chunk in part["game_id"].to_frame().iter_slices(_GAMES_AT_ONCE):
-            game_ids = set(chunk["game_id"])
-            units = [*lists, *(row for row in units_of(of_part or (), game_ids) if row["unit"] not in names)]
-            is_of_chunk = pl.col("game_id").is_in(chunk["game_id"].implode())
-            rows, listings = (frame.filter(is_of_chunk).to_dicts() for frame in (schedule, sessions))
-            yield _games(units, rows, listings, existing_ids), units
+    # Games of one month share its files.
+    by_month = ids.join(months, on="game_id", how="left").sort(pl.col("months").list.join(","))
+    for part in by_month.iter_slices(_GAMES_AT_ONCE):
+        part_months = part["months"].explode().drop_nulls().unique().to_list()
+        units = [*lists, *(row for row in units_of(part_months, set(part["game_id"])) if row["unit"] not in names)]
+        is_of_part = pl.col("game_id").is_in(part["game_id"].implode())
+        rows, listings = (frame.filter(is_of_part).to_dicts() for frame in (schedule, sessions))
+        yield _games(units, rows, listings, existing_ids), units
 
 
 def _with_answers(rows: Sequence[Row], units: Sequence[Row], signatures_of_rows: Mapping[str, str]) -> list[Row]:
