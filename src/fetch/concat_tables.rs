@@ -112,7 +112,7 @@ fn decode_all(
         }
         all
     });
-    all.sort_by_key(|(place, _)| *place);
+    all.sort_unstable_by_key(|(place, _)| *place);
     let mut batches = Vec::with_capacity(all.len());
     for (place, table) in all {
         match table {

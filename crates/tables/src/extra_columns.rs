@@ -60,7 +60,7 @@ impl ExtraColumns {
         let more: usize = self.columns.iter().map(|(_, numbers)| rows.saturating_sub(numbers.values.len())).sum();
         self.cells_left.checked_sub(more).ok_or(DecodeErrorKind::TooWide)?;
         self.columns.iter_mut().for_each(|(_, numbers)| fill(numbers, rows));
-        self.columns.sort_by(|a, b| a.0.cmp(&b.0));
+        self.columns.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         Ok(self.columns)
     }
 }

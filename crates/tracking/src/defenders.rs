@@ -104,7 +104,7 @@ pub fn defender(session: &Session, moment: &Moment) -> Result<Defender, Reason> 
             near.push((distance(other_place, place), player_id, other));
         }
     }
-    near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let [first, second, _, _, _] = near.as_slice() else { return Err(Reason::TooFewOpponents) };
     Ok(Defender {
         t_ms,

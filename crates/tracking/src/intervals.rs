@@ -30,7 +30,7 @@ pub fn bootstrap(values: &[f64]) -> Option<(f64, f64)> {
     }
     // The order of the values decides nothing.
     let mut ordered_values = values.to_vec();
-    ordered_values.sort_by(f64::total_cmp);
+    ordered_values.sort_unstable_by(f64::total_cmp);
     let mut state = SEED;
     let mut means: Vec<f64> = (0..DRAWS)
         .map(|_| {
@@ -39,7 +39,7 @@ pub fn bootstrap(values: &[f64]) -> Option<(f64, f64)> {
             draws.sum::<f64>() / ordered_values.len() as f64
         })
         .collect();
-    means.sort_by(f64::total_cmp);
+    means.sort_unstable_by(f64::total_cmp);
     Some((means[DRAWS / 20], means[DRAWS - 1 - DRAWS / 20]))
 }
 

@@ -75,7 +75,7 @@ impl Lineups {
         }
         let inside = |team: &i64| presence[team].iter().filter_map(|(_, sums)| Some(sums.last()?.1)).sum::<f64>();
         let mut teams: Vec<i64> = presence.keys().copied().collect();
-        teams.sort_by(|a, b| inside(b).total_cmp(&inside(a)).then(a.cmp(b)));
+        teams.sort_unstable_by(|a, b| inside(b).total_cmp(&inside(a)).then(a.cmp(b)));
         teams.truncate(2);
         Lineups {
             teams,
@@ -136,7 +136,7 @@ fn present(players: &[(i64, Vec<(i64, f64)>)], seconds: i64, too_few: Reason) ->
         }
         let mut shares: Vec<(f64, i64)> =
             players.iter().map(|(id, sums)| (share(sums, second, seconds), *id)).collect();
-        shares.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        shares.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let sixth = shares.get(5).map_or(0.0, |share| share.0);
         if shares[4].0 < MIN_SHARE || shares[4].0 - sixth < MIN_DIFFERENCE {
             return Err(Reason::LineupUnknown);

@@ -45,7 +45,7 @@ pub struct Events {
 
 impl Session {
     pub fn new(mut tracks: Vec<Track>, events: Events, court: Court) -> Self {
-        tracks.sort_by_key(|track| track.object);
+        tracks.sort_unstable_by_key(|track| track.object);
         let rate_hz = rate_hz(&tracks);
         let known_offset = events.offset_s.map(|seconds| Offset { seconds, error_s: 0.0, is_confirmed: true });
         let closest_offset = known_offset.or_else(|| offset::estimate(&tracks, &events.shots));
@@ -157,8 +157,8 @@ fn merge(a: &[i64], b: &[i64]) -> Vec<i64> {
 /// The median of the rates of the tracks.
 fn rate_hz(tracks: &[Track]) -> Option<f64> {
     let mut rates: Vec<f64> = tracks.iter().filter_map(|track| track.rate_hz).collect();
-    rates.sort_by(|a, b| b.total_cmp(a));
-    rates.get(rates.len() / 2).copied()
+    rates.sort_unstable_by(f64::total_cmp);
+    rates.get(rates.len().saturating_sub(1) / 2).copied()
 }
 
 /// Periods from times that have labels. A label that is not that of most times between its borders, such as a wrong one of a
@@ -186,7 +186,7 @@ fn periods_of(marks: &[(i64, String)]) -> Vec<Period> {
         times.entry(label).or_default().push(*t);
     }
     let mut spans: Vec<(&str, Vec<i64>)> = times.into_iter().collect();
-    spans.sort_by_key(|(_, times)| times[times.len() / 2]);
+    spans.sort_unstable_by_key(|(label, times)| (times[times.len() / 2], *label));
     if spans.is_empty() {
         return vec![Period { label: None, start_ms: i64::MIN, end_ms: i64::MAX }];
     }

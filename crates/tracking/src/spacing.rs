@@ -95,7 +95,7 @@ fn mean_distance(places: &[(f64, f64)]) -> f64 {
 /// The area of the convex hull, by Andrew's monotone chain and the shoelace formula.
 pub fn hull_area(places: &[(f64, f64)]) -> f64 {
     let mut ordered_places = places.to_vec();
-    ordered_places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    ordered_places.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let cross = |o: (f64, f64), a: (f64, f64), b: (f64, f64)| (a.0 - o.0) * (b.1 - o.1) - (a.1 - o.1) * (b.0 - o.0);
     let chain = |points: &mut dyn Iterator<Item = (f64, f64)>| {
         let mut chain: Vec<(f64, f64)> = Vec::new();

@@ -178,7 +178,7 @@ impl Track {
         }
         let mut order: Vec<usize> = (0..self.len()).collect();
         // By value too: the mean does not depend on the order of the rows.
-        order.sort_by(|a, b| {
+        order.sort_unstable_by(|a, b| {
             let by_place = self.x[*a].total_cmp(&self.x[*b]).then(self.y[*a].total_cmp(&self.y[*b]));
             self.t_ms[*a].cmp(&self.t_ms[*b]).then(by_place).then(self.z[*a].total_cmp(&self.z[*b]))
         });

@@ -261,7 +261,7 @@ impl SessionReader {
     /// The sessions in the order of their times.
     pub(super) fn finish(self, court: Court) -> Vec<RecordedSession> {
         let mut parts = self.sessions;
-        parts.sort_by(|a, b| (a.1.extent, &a.0).cmp(&(b.1.extent, &b.0)));
+        parts.sort_unstable_by(|a, b| (a.1.extent, &a.0).cmp(&(b.1.extent, &b.0)));
         let record = |(session_id, mut parts): (Option<String>, SessionParts)| {
             parts.clocks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.partial_cmp(&b.1).unwrap_or(std::cmp::Ordering::Equal)));
             parts.clocks.dedup_by_key(|clock| clock.0);

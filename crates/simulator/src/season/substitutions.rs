@@ -84,7 +84,7 @@ impl Substitutions {
     pub(super) fn start_period(&mut self) {
         let count = self.fouls.len();
         let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by_key(|member| (!self.may_foul(*member), *member));
+        order.sort_unstable_by_key(|member| (!self.may_foul(*member), *member));
         for (seat, member) in order.into_iter().take(5).enumerate() {
             self.on_court[seat] = member;
         }
