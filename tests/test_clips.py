@@ -70,6 +70,20 @@ def test_a_row_without_its_game_is_not_found_in_the_video_of_another_game() -> N
     assert spans(sideline.clips(shots(10, game_id=None), of_sessions)) == [(5.0, 13.0, None)]
 
 
+def test_times_without_a_zone_are_refused() -> None:
+    """They may be of any zone: a clip would show another play, and say nothing."""
+    frame = pl.DataFrame([video()]).with_columns(pl.from_epoch("hlsVideoStartTimestamp", "ms"))
+    with pytest.raises(ValueError, match="videos: the column hlsVideoStartTimestamp has times without a zone: write .*UTC"):
+        sideline.clips(shots(10), frame)
+    with pytest.raises(ValueError, match="videos: hls_video_start_timestamp is a time without a zone, 2026-11-01 20:00:00: write .*utc"):
+        sideline.clips(shots(10), [video(hlsVideoStartTimestamp=BEGAN.replace(tzinfo=None))])
+    for name in ("occurred_at", "end_timestamp"):
+        rows = shots(10).with_columns(pl.col("occurred_at").dt.replace_time_zone(None).alias(name))
+        with pytest.raises(ValueError, match=f"rows: the column {name} has times without a zone: write .*UTC"):
+            sideline.clips(rows, [video()])
+    assert spans(sideline.clips(shots(10).with_columns(loaded=pl.lit("2027-03-01").str.to_datetime()), [video()])) == [(5.0, 13.0, None)]
+
+
 def test_ids_of_other_types_are_those_of_the_videos() -> None:
     assert spans(sideline.clips(shots(10, session_id=5), [video(sessionId=5)])) == [(5.0, 13.0, None)]
 

@@ -63,11 +63,19 @@ def _plain(kind: Any) -> Any:
     return pa.float64() if types.is_floating(kind) else kind
 
 
+def check_zone(argument: str, name: str, kind: Any) -> None:
+    """Raise `ValueError` for times without a zone, which no other times can be compared with."""
+    if isinstance(kind, pl.Datetime) and kind.time_zone is None:
+        advice = f"write frame.with_columns(pl.col({name!r}).dt.replace_time_zone('UTC')) if they are UTC"
+        raise ValueError(f"{argument}: the column {name} has times without a zone: {advice}")
+
+
 def time_column(frame: "pl.DataFrame") -> str:
     """Return the name of the column with the times of plays."""
     names = ("occurred_at", "start_timestamp", "timestamp")
     for name in names:
         if name in frame.columns and isinstance(frame.schema[name], pl.Datetime):
+            check_zone("rows", name, frame.schema[name])
             return name
     column_names = ", ".join(frame.columns)
     raise ValueError(f"rows needs a column {', '.join(names[:-1])} or {names[-1]} with times; it has {column_names}")

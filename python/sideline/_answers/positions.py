@@ -9,7 +9,7 @@ from typing import Any, overload
 from .._client import Duration, as_seconds, table_from_arrow
 from .._core import Table
 from .._lazy import pa, pl
-from .frames import arrow_of, frame_of, time_column
+from .frames import arrow_of, check_zone, frame_of, time_column
 from .kinds import Frame, Source, table_of_kind
 
 _MAX_BYTES_IN_MEMORY = 2**22
@@ -44,8 +44,8 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
         normalize: rotate the court by half a turn where needed, so that the attacked hoop is at positive y; `rows` need
             `hoop_y`, which shots have.
 
-    Requires polars and pyarrow. Raises `ValueError` for a missing column, or a `session_id` that is no text. See the
-    documentation: Answers.
+    Requires polars and pyarrow. Raises `ValueError` for a missing column, times without a zone, or a `session_id`
+    that is no text. See the documentation: Answers.
 
     >>> shot = client.shots(session_id).to_polars().head(1)
     >>> at = shot["occurred_at"][0]
@@ -141,6 +141,7 @@ def _locations(source: object) -> "pl.LazyFrame":
     _check_session_ids("locations", frame_schema["session_id"])
     if not isinstance(frame_schema["t"], pl.Datetime):
         raise ValueError(f"locations: the column t is of type {frame_schema['t']}; it must have times")
+    check_zone("locations", "t", frame_schema["t"])
     for name in ("x", "y", "z"):
         if name in frame_schema and not (frame_schema[name].is_numeric() or frame_schema[name] == pl.Null):
             raise ValueError(f"locations: the column {name} is of type {frame_schema[name]}; it must have numbers")
@@ -158,7 +159,7 @@ def _around(windows: "pl.DataFrame", locations: "pl.LazyFrame", *, is_lazy: bool
     for (session,), near in windows.group_by("session_id", maintain_order=True):
         if is_lazy:
             time_type: Any = empty_frame.schema["t"]
-            # Times are the same instants in each zone; without one they are in UTC.
+            # Times are the same instants in each zone.
             kind = pl.Datetime("ms", time_type.time_zone)
             start, end = (pl.lit(time).cast(kind) for time in (near["start"].min(), near["end"].max()))
             within = locations.filter(pl.col("session_id") == session, pl.col("t").is_between(start, end))

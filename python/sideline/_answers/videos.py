@@ -15,7 +15,7 @@ from .._client import Duration, as_seconds
 from .._core import Table
 from .._lazy import pl
 from .._rows import replaced_file, replaced_path
-from .frames import arrow_of, frame_of, time_column
+from .frames import arrow_of, check_zone, frame_of, time_column
 from .kinds import Source
 
 NO_VIDEO, OUTSIDE, NO_TIME, OVERLAPPING = "no video", "outside the video", "no time", "overlapping"
@@ -27,6 +27,7 @@ _ADDRESS = re.compile(r"https?://[^\s|]+", re.IGNORECASE)
 _CONTROL = re.compile(r"[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not allow, or that a playlist reads as the end of a line."""
 
+_START = "hls_video_start_timestamp"
 _FIRST_START, _LAST_START = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (1990, 2101))
 """Seconds of the first and the last start of a video; another number is no time."""
 
@@ -193,7 +194,7 @@ def clips(
         offset: time by which the picture lags behind the service's clock, in addition to the delay of the videos.
 
     The service does not document how the clocks of videos and sensors relate: see the documentation: Answers for the
-    assumptions. Requires polars and pyarrow. Raises `ValueError` for a missing column.
+    assumptions. Requires polars and pyarrow. Raises `ValueError` for a missing column, or times without a zone.
 
 
     >>> sideline.clips(client.shots(session_id), []).to_dicts()[0]["reason"]
@@ -207,6 +208,7 @@ def clips(
         raise ValueError("offset is nan; it must be a number of seconds")
     frame = frame_of("rows", rows)
     time = time_column(frame)
+    check_zone("rows", "end_timestamp", frame.schema.get("end_timestamp"))
     label = _labeller(frame)
     files = _videos(videos, offset)
     shown_spans: dict[str, list[tuple[float, float]]] = {}
@@ -288,21 +290,25 @@ def _videos(source: object, offset: float) -> list[_Video]:
     if isinstance(source, list | tuple) and all(isinstance(record, Mapping) for record in source):
         rows: list[dict[str, Any]] = [dict(record) for record in source]
     else:
-        rows = _rows(frame_of("videos", source))
+        frame = frame_of("videos", source)
+        for name, kind in frame.schema.items():
+            if _column_name(name) == _START:
+                check_zone("videos", name, kind)
+        rows = _rows(frame)
     groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
     for raw in rows:
         # NaN, which pandas writes for a missing value, does not equal itself.
         known_values = {name: value if value == value else None for name, value in raw.items()}
-        row = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower(): value for name, value in known_values.items()}
-        missing = [name for name in ("hls_file", "hls_video_start_timestamp") if name not in row]
+        row = {_column_name(name): value for name, value in known_values.items()}
+        missing = [name for name in ("hls_file", _START) if name not in row]
         if missing:
             raise ValueError(f"videos has no column {' and '.join(missing)}; it has {', '.join(raw)}")
-        if not row["hls_file"] or row["hls_video_start_timestamp"] is None:
+        if not row["hls_file"] or row[_START] is None:
             continue
         for name in _NUMBERS:
             row[name] = _number(name, row.get(name))
-        start = row["hls_video_start_timestamp"]
-        start = _seconds(start if isinstance(start, datetime) else _number("hls_video_start_timestamp", start))
+        start = row[_START]
+        start = _seconds(start if isinstance(start, datetime) else _number(_START, start))
         if not _FIRST_START <= start < _LAST_START:
             continue
         zero = start - (row["hls_video_delay_ms"] or 0) / 1000 - offset
@@ -320,6 +326,11 @@ def _videos(source: object, offset: float) -> list[_Video]:
     ]
 
 
+def _column_name(name: str) -> str:
+    """Return the name that a column has for a name of the wire."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
 def _end(row: Mapping[str, Any]) -> float:
     duration = row["hls_duration"]
     return float("inf") if duration is None else (row["hls_start_offset"] or 0.0) + float(duration)
@@ -335,7 +346,10 @@ def _number(name: str, value: Any) -> float | None:
 
 def _seconds(time: Any) -> float:
     if isinstance(time, datetime):
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        if time.tzinfo is None:
+            advice = "write time.replace(tzinfo=timezone.utc) if it is UTC"
+            raise ValueError(f"videos: {_START} is a time without a zone, {time}: {advice}")
+        return time.timestamp()
     return float(time) / 1000
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._lazy import pl
 from ..._rows import SCHEMAS, did_you_mean, has_tables, is_number, tables_of
+from ..frames import check_zone
 from ..kinds import Source
 from .catalogue import CHECKS, Rule
 from .positions import THRESHOLDS
@@ -145,10 +146,7 @@ def _check_zones(argument: str, frames: "Mapping[str, pl.DataFrame]") -> None:
     """Raise `ValueError` for times of the service without a zone, which no other times can be compared with."""
     for table, frame in frames.items():
         for name in SCHEMAS[table].names:
-            kind = frame.schema.get(name)
-            if isinstance(kind, pl.Datetime) and kind.time_zone is None:
-                advice = f"""write frame.with_columns(pl.col({name!r}).dt.replace_time_zone('UTC')) if they are UTC"""
-                raise ValueError(f"{argument}: the column {name} has times without a zone: {advice}")
+            check_zone(argument, name, frame.schema.get(name))
 
 
 def _checked_thresholds(thresholds: Mapping[str, float]) -> Mapping[str, float]:
