@@ -103,7 +103,8 @@ class Auditor:
         by_event = self._units.group_by("event_id").agg(operations=pl.col("operation").unique().sort())
         by_event = by_event.join(self._months, on="event_id", how="left")
         # Events of one month share its files.
-        by_month = event_ids.to_frame().join(by_event, on="event_id", how="left").sort(pl.col("months").list.join(","))
+        finished_events = event_ids.to_frame().join(by_event, on="event_id", how="left", maintain_order="left")
+        by_month = finished_events.sort(pl.col("months").list.join(","), maintain_order=True)
         groups = by_month.group_by("operations", maintain_order=True)
         parts = [(operations, part) for (operations,), rows in groups for part in rows.iter_slices(_BATCH_SIZE)]
         for operations, part in parts:

@@ -183,7 +183,8 @@ def _parts(store: Store, ledger: "pl.DataFrame") -> Iterator[tuple[list[_Game], 
     months = of_games.group_by("game_id").agg(months=pl.col(MONTH).unique().sort())
     ids = pl.concat([schedule.select("game_id"), months.select("game_id")]).unique(maintain_order=True)
     # Games of one month share its files.
-    by_month = ids.join(months, on="game_id", how="left").sort(pl.col("months").list.join(","))
+    unordered_games = ids.join(months, on="game_id", how="left", maintain_order="left")
+    by_month = unordered_games.sort(pl.col("months").list.join(","), maintain_order=True)
     for part in by_month.iter_slices(_GAMES_AT_ONCE):
         part_months = part["months"].explode().drop_nulls().unique().to_list()
         units = [*lists, *(row for row in units_of(part_months, set(part["game_id"])) if row["unit"] not in names)]
