@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from needs import library
+from needs import library, require
 from service import Service
 
 import sideline
 from tracked_game import Sensors, TrackedGame
 
-matplotlib = library("matplotlib")
 pa = library("pyarrow")
 pl = library("polars")
+require("matplotlib", "polars", "pyarrow", extra="plot,polars")
 
 pytestmark = pytest.mark.usefixtures("agg")
 
