@@ -25,7 +25,7 @@ RUST    := Cargo.toml Cargo.lock .cargo/config.toml $(shell find src crates -nam
 PY      := python tests docs benches examples notebooks tools .github
 
 # One set of packages and features for clippy, tests and the extension: each crate is compiled once.
-CRATES  := --locked --package sideline --package sideline-reader --package sideline-tables --package sideline-tracking --package sideline-simulator --package sideline-python --features sideline/test-util
+CRATES  := --locked --package sideline --package sideline-reader --package sideline-tables --package sideline-tracking --package sideline-simulator --package sideline-python --package sideline-extension --features sideline-extension/test-util
 # What maturin sets when it builds the extension: PyO3 is compiled again where these differ.
 MATURIN  = PYO3_PYTHON=$(CURDIR)/$(BIN)/python PYTHON_SYS_EXECUTABLE=$(CURDIR)/$(BIN)/python PYO3_BUILD_EXTENSION_MODULE=1 \
 	$(shell $(BIN)/python tools/pyo3_settings.py)
@@ -141,7 +141,7 @@ msrv:
 
 # Needs cargo-about (cargo install --locked cargo-about --features cli). A test fails where the file is stale.
 licences:
-	cargo about generate --locked --offline --manifest-path crates/python/Cargo.toml about.hbs --output-file THIRD-PARTY-LICENSES.txt
+	cargo about generate --locked --offline --manifest-path crates/extension/Cargo.toml about.hbs --output-file THIRD-PARTY-LICENSES.txt
 
 # After the extension: two builds at a time would only wait for each other.
 test-rust: $(VENV)/.built
@@ -308,7 +308,7 @@ $(VENV)/.made:
 
 # With the dev profile: fat LTO is for wheels.
 $(VENV)/.built: $(VENV)/.made pyproject.toml README.md $(RUST)
-	$(BIN)/maturin develop --locked --features sideline/test-util
+	$(BIN)/maturin develop --locked --features test-util
 	touch $@
 
 $(VENV)/.plot: $(VENV)/.made

@@ -24,6 +24,7 @@ ARROWS: dict[str, set[str]] = {
     "sideline-simulator": set(),
     CLIENT: {"sideline-reader", "sideline-tables"},
     "sideline-python": LIBRARIES,
+    "sideline-extension": {"sideline-python"},
 }
 """Crate → the crates of ours that its code may use."""
 ARROWS_OF_TESTS: dict[str, set[str]] = {

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "python" / "sideline"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 DIST_INFO = {
-    *("METADATA", "WHEEL", "RECORD", "entry_points.txt", "sboms/sideline-python.cyclonedx.json"),
+    *("METADATA", "WHEEL", "RECORD", "entry_points.txt", "sboms/sideline-extension.cyclonedx.json"),
     *("licenses/LICENSE", "licenses/THIRD-PARTY-LICENSES.txt"),
 }
 EXTENSION = re.compile(r"sideline/_core\.(abi3\.so|pyd)")
@@ -250,15 +250,16 @@ def test_a_wheel_that_reveals_where_it_was_built_is_found(path: str, tmp_path: P
     assert "sideline/more.so" in fault
 
 
-def test_a_wheel_that_is_too_large_is_found(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "one.whl", "w") as archive:
-        archive.writestr("sideline/_core.abi3.so", bytes(4_600_000))
+@pytest.mark.parametrize(("name", "limit"), [("one-abi3-manylinux_2_28_x86_64.whl", 4_300_000), ("one-abi3-macosx_11_0_arm64.whl", 4_700_000)])
+def test_a_wheel_that_is_too_large_is_found(name: str, limit: int, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        archive.writestr("sideline/_core.abi3.so", bytes(limit - 100_000))
     subprocess.run([sys.executable, CHECK, tmp_path], check=True)
-    with zipfile.ZipFile(tmp_path / "one.whl", "a") as archive:
+    with zipfile.ZipFile(tmp_path / name, "a") as archive:
         archive.writestr("sideline/more.so", bytes(100_000))
     done = subprocess.run([sys.executable, CHECK, tmp_path], check=False, capture_output=True, text=True)
     assert done.returncode == 1
-    assert re.fullmatch(r"one.whl: 4,700,\d{3} bytes, more than 4,700,000\n", done.stderr)
+    assert re.fullmatch(rf"{name}: {limit // 1000:,},\d{{3}} bytes, more than {limit:,}\n", done.stderr)
 
 
 def test_the_extension_holds_no_table_of_time_zones() -> None:
@@ -360,7 +361,7 @@ def test_a_cleaned_sbom_lists_every_crate_and_depends_on_the_commit_alone(light:
 def test_the_licence_of_every_linked_crate_ships() -> None:
     targets = tomllib.loads((ROOT / "about.toml").read_text(encoding="utf-8"))["targets"]
     of_wheels = [word for target in targets for word in ("--target", target)]
-    tree = run("cargo", "tree", "--locked", "--package", "sideline-python", "--edges", "normal,no-proc-macro", *of_wheels, "--prefix", "none")
+    tree = run("cargo", "tree", "--locked", "--package", "sideline-extension", "--edges", "normal,no-proc-macro", *of_wheels, "--prefix", "none")
     linked_crates = {" ".join(line.split()[:2]).replace(" v", " ") for line in tree.splitlines() if line}
     assert {"arrow-array 59", "hmac 0", "reqwest 0", "rustls 0", "tokio 1"} <= {crate.partition(".")[0] for crate in linked_crates}
     text = (ROOT / "THIRD-PARTY-LICENSES.txt").read_text(encoding="utf-8")

@@ -174,7 +174,7 @@ def picture(root: Path) -> str:
     uses: dict[str, set[str]] = {}
     for manifest in sorted(root.glob("crates/*/Cargo.toml")):
         named = tomllib.loads(manifest.read_text(encoding="utf-8")).get("dependencies", {})
-        crates = {"sideline": "src", "sideline-simulator": "crates/simulator"}
+        crates = {"sideline": "src", "sideline-python": "crates/python", "sideline-simulator": "crates/simulator"}
         crates |= {name: f"crates/{name}" for name in ("reader", "tables", "tracking")}
         uses[f"crates/{manifest.parent.name}"] = {crates[name] for name in named if name in crates}
     for name in ROOMS:

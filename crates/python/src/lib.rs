@@ -69,7 +69,7 @@ fn check_interpreter() -> PyResult<()> {
 
 // A free-threaded Python need not take its lock: tests/test_threads.py uses each class from 16 threads.
 #[pymodule(gil_used = false)]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     check_interpreter()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<client::CoreClient>()?;
