@@ -45,6 +45,7 @@ def accepting(listening: socket.socket, serve: Callable[[socket.socket, int], No
                 connection.shutdown(socket.SHUT_RDWR)
             thread.join(5)
             connection.close()
+        assert not any(thread.is_alive() for _, thread in threads), "a connection waits for something other than its peer"
 
 
 def read_head(connection: socket.socket) -> bytes:

@@ -59,6 +59,8 @@ def serve_page(*first: bytes, **quantities: Any) -> Iterator[tuple[LivePage, Cal
         to.sendall(HEAD + b"".join(first))
         while data := waiting.get():
             to.sendall(data)
+        # Also for a connection that the stream opened again.
+        waiting.put(None)
 
     def page_of(stream: sideline.LiveStream) -> LivePage:
         return Page(stream, sideline.LiveBoxScore(), PageOptions()) if quantities else stream.serve()

@@ -43,6 +43,7 @@ def stream(go: threading.Event) -> Iterator[sideline.LiveStream]:
 
     with server([wait]) as service, service.client() as client, client.live_stats("g1", notices=False) as stream:
         yield stream
+        go.set()
 
 
 @pytest.mark.parametrize("names", [["alone"], ["one", "other"]], ids=len)
