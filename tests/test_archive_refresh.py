@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from service import Service
+from service import Season, Service
 
 import sideline
 
@@ -30,9 +30,15 @@ EARLY, DAY = datetime(2027, 2, 9, tzinfo=UTC), timedelta(days=1)
 SPAN: dict[str, Any] = {"start": "2026-07-01", "end": "2027-07-01"}
 
 
+@pytest.fixture(scope="module")
+def season_end() -> datetime:
+    """When the seasons of `league` and `complete` end: without it, in the minute in which each is made."""
+    return datetime.now(UTC)
+
+
 @pytest.fixture
-def league() -> Iterator[Service]:
-    with Service(seed=7, games=4) as league:
+def league(season_end: datetime) -> Iterator[Service]:
+    with Service(Season(7, now=season_end, games=4)) as league:
         yield league
 
 
@@ -48,9 +54,9 @@ def archive(tmp_path: Path, client: sideline.Client) -> sideline.Archive:
 
 
 @pytest.fixture(scope="module")
-def complete(tmp_path_factory: pytest.TempPathFactory) -> sideline.Archive:
+def complete(season_end: datetime, tmp_path_factory: pytest.TempPathFactory) -> sideline.Archive:
     """All shots of what `league` has."""
-    with Service(seed=7, games=4) as league, sideline.Client(**league.client_options()) as client:
+    with Service(Season(7, now=season_end, games=4)) as league, sideline.Client(**league.client_options()) as client:
         archive = sideline.Archive(tmp_path_factory.mktemp("complete") / "season", client)
         archive.sync(**SPAN, tables="shots", progress=False)
     return archive
