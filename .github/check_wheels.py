@@ -8,8 +8,8 @@ from pathlib import Path
 # Home and work folders of build machines, and where cargo keeps the sources of other crates.
 PATHS = re.compile(rb"(?:/home|/root|/Users|/github|/work|:\\Users)[/\\][\w.+@/\\-]{1,80}|\.cargo[/\\]registry")
 
-# A crate that brings more than it is used for is noticed here. Of which wheel the size was measured, and the most bytes of it; of others,
-# which other linkers make, the most. benches/README.md, "Wheel", says what fills it.
+# A crate that brings more than it is used for is noticed here; benches/README.md, "Wheel", says what fills a wheel. Only that of x86_64
+# Linux was measured. Those of other systems, which other linkers make, may be larger.
 MEASURED = re.compile(r"-abi3-manylinux\w+_x86_64\.whl$")
 LIMIT, LIMIT_OF_OTHERS = 4_300_000, 4_700_000
 

@@ -32,7 +32,7 @@ SPAN: dict[str, Any] = {"start": "2026-07-01", "end": "2027-07-01"}
 
 @pytest.fixture(scope="module")
 def season_end() -> datetime:
-    """When the seasons of `league` and `complete` end: without it, in the minute in which each is made."""
+    """When the seasons of `league` and `complete` end. By default a season ends in the minute in which it is made."""
     return datetime.now(UTC)
 
 
